@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// sweepPrefix begins the keys of entries in the bucket of admissions that are none: no pipeline's
-// name has a slash.
+// sweepPrefix begins the keys of those entries in the bucket of admissions that are not admissions:
+// no pipeline's name contains a slash.
 const sweepPrefix = "sweep/"
 
 func isAdmission(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
@@ -28,9 +28,9 @@ func ReadAdmission(ctx context.Context, bus events.KVBuckets, pipeline string) (
 	return admission, err
 }
 
-// admit dispatches a run whose current stage lacks a job, or lets it wait until its pipeline is
-// resumed or admits another run. A pipeline without a limit, and without runs that wait, costs one
-// read.
+// admit dispatches a run whose current stage lacks a job, or makes it wait until its pipeline is
+// resumed or admits another run. For a pipeline without a limit and without waiting runs it makes
+// one read.
 func (d *Dispatcher) admit(ctx context.Context, run held, current deployed) error {
 	if current.spec.Concurrency == nil {
 		open, err := d.isOpen(ctx, run.Pipeline)
@@ -58,10 +58,10 @@ func (d *Dispatcher) isOpen(ctx context.Context, pipeline string) (bool, error) 
 	return false, nil
 }
 
-// release removes a run whose outcome is in the log from the admission of its pipeline, and lets
-// the next one pass. An outcome is never refused: it says how the run came out, and must not be
-// followed by another event that says it failed. While the pipeline is not applied no run passes;
-// once it is again, a sweep removes the run.
+// release removes a run whose outcome is in the log from the admission of its pipeline, and admits
+// the next one. An outcome is never refused: the run must not be given another event that says it
+// failed. While the pipeline is not applied no run is admitted; once it is applied again, a sweep
+// removes the run.
 func (d *Dispatcher) release(ctx context.Context, outcome events.Event) error {
 	if open, err := d.isOpen(ctx, outcome.Pipeline); err != nil || open {
 		return err
@@ -77,11 +77,10 @@ func (d *Dispatcher) release(ctx context.Context, outcome events.Event) error {
 	return errors.Join(err, d.only(outcome.Run, failed))
 }
 
-// settle changes the admission of a pipeline, and serves every run there as it then says. It
-// repeats that until no run is removed, because a removal lets another run in. Each step can be
-// repeated: a run that was admitted by a dispatcher that died is found by the next one. An error
-// with one run does not hold up the others: it is among failed. The joins in known were read, or
-// written, by the caller.
+// settle changes the admission of a pipeline, and then serves every run in it. It repeats that
+// until no run is removed, because a removal admits another run. Each step can be repeated: a run
+// that was admitted by a dispatcher that died is found by the next one. An error with one run does
+// not hold up the others: failed contains it. The caller has read, or written, the joins in known.
 func (d *Dispatcher) settle(
 	ctx context.Context, current deployed, change func(join.Admission) join.Admission, known ...held,
 ) (failed []runError, err error) {
@@ -95,7 +94,7 @@ func (d *Dispatcher) settle(
 		if len(gone) == 0 {
 			return failed, nil
 		}
-		known = nil // they have changed
+		known = nil // settle has changed them
 		change = func(a join.Admission) join.Admission { return a.Remove(gone...) }
 	}
 }
@@ -153,8 +152,8 @@ func (d *Dispatcher) readUnless(ctx context.Context, current deployed, name stri
 	return d.read(ctx, current.spec.Name, name)
 }
 
-// supersede ends a run that waits, because a newer one took its position. One that has a job by now
-// keeps it.
+// supersede ends a waiting run whose position a newer run took. A run that has a job by now keeps
+// it.
 func (d *Dispatcher) supersede(ctx context.Context, current deployed, position join.Position) error {
 	for pause := (events.Pause{}); ; {
 		run, err := d.read(ctx, current.spec.Name, position.Run)
@@ -191,8 +190,8 @@ func all(failed []runError) error {
 	return errors.Join(errs...)
 }
 
-// only returns the error with one run, and logs those with others: an event that was delivered
-// again for their sake would not help them, and sweeps do.
+// only returns the error with one run, and logs those with others: delivering the event again would
+// not help these, but sweeps do.
 func (d *Dispatcher) only(run string, failed []runError) (own error) {
 	for _, f := range failed {
 		if f.run == run {
@@ -222,7 +221,7 @@ func (d *Dispatcher) changeAdmission(ctx context.Context, current deployed, chan
 	}
 }
 
-// swapAdmission writes only what has changed. An admission that holds nothing up has no entry.
+// swapAdmission writes an admission if it has changed. An open admission has no entry.
 func (d *Dispatcher) swapAdmission(ctx context.Context, before events.Entry, after join.Admission) error {
 	value, err := json.Marshal(after)
 	switch {
@@ -241,7 +240,7 @@ func (d *Dispatcher) swapAdmission(ctx context.Context, before events.Entry, aft
 	return nil
 }
 
-// readAdmission returns an open admission, and an entry without revision, if there is none.
+// readAdmission returns an open admission, and an entry without revision, if the pipeline has none.
 func readAdmission(ctx context.Context, admissions events.KV, pipeline string) (admission join.Admission, entry events.Entry, err error) {
 	entry, err = admissions.Get(ctx, pipeline)
 	if errors.Is(err, events.ErrNotFound) {

@@ -17,7 +17,7 @@ import (
 
 const limited = alone + "concurrency: %s\n"
 
-// arrive lets runs become ready, one after the other.
+// arrive makes runs become ready, one after the other.
 func arrive(t *testing.T, bus events.Bus, d *dispatch.Dispatcher, runs ...string) {
 	t.Helper()
 	for _, run := range runs {
@@ -26,7 +26,7 @@ func arrive(t *testing.T, bus events.Bus, d *dispatch.Dispatcher, runs ...string
 	drain(t, d)
 }
 
-// finish publishes the model of a job, and lets the dispatcher handle that event.
+// finish publishes the model of a job, and has the dispatcher handle that event.
 func finish(t *testing.T, bus events.Bus, d *dispatch.Dispatcher, job events.Job) {
 	t.Helper()
 	if _, err := bus.Publish(t.Context(), outcomeOf(job)); err != nil {
@@ -157,7 +157,7 @@ func TestARunIsAdmittedWhereverADispatcherDies(t *testing.T) {
 }
 
 // A worker may finish a job before the dispatcher that enqueued it has written that the run is
-// admitted: the outcome finds nothing to release, and a sweep does it.
+// admitted: then the outcome finds no run to remove, and a sweep removes it.
 func TestAnAdmittedRunIsRemovedThoughTheOutcomeCameFirst(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, alone)
@@ -172,7 +172,7 @@ func TestAnAdmittedRunIsRemovedThoughTheOutcomeCameFirst(t *testing.T) {
 	wantJobs(t, bus, "swept", "b")
 }
 
-// keep writes an admission as a dispatcher may have left it.
+// keep writes an admission that a dispatcher may have left.
 func keep(t *testing.T, bus *bustest.Memory, gate string) {
 	t.Helper()
 	gates, err := bus.KV(t.Context(), events.KVGates)
@@ -201,7 +201,7 @@ func TestRunsBeyondTheLengthOfTheQueueAreAdmittedLater(t *testing.T) {
 	wantJobs(t, bus, "after a sweep", "c", "d")
 }
 
-// What a run was completed with may be gone, or written by a Stoker that this one does not
+// The revision that a run is pinned to may be gone, or written by a Stoker that this one does not
 // understand. Such a run ends, and the runs behind it continue.
 func TestARunThatCanHaveNoJobDoesNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
@@ -286,7 +286,7 @@ func TestAnEndThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	wantJobs(t, bus, "then", "a")
 }
 
-// choosy is a bus that does not accept the jobs of some runs.
+// choosy is a bus that refuses the jobs of some runs.
 type choosy struct {
 	*bustest.Memory
 	refuses map[string]bool
@@ -321,5 +321,5 @@ func TestAnErrorOfOneRunDoesNotAffectOthers(t *testing.T) {
 	wantJobs(t, bus, "c is done, d cancelled", "e")
 	picky.refuses = nil
 	sweep(t, d)
-	wantJobs(t, bus, "swept", "a", "e") // e was taken off the queue, and no outcome published
+	wantJobs(t, bus, "swept", "a", "e") // e was taken off the queue without an outcome
 }

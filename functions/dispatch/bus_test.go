@@ -24,7 +24,7 @@ concurrency: 2
 `
 
 // The same as in memory, on a real bus: runs that are limited, superseded, paused, cancelled, and
-// expire.
+// expired.
 func TestOnARealBus(t *testing.T) {
 	t.Parallel()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
@@ -146,7 +146,7 @@ func outcomes(t *testing.T, bus events.Bus) int {
 
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	const most = 10 * time.Minute // far off, for machines that are busy: so that a red test ends
+	const most = 10 * time.Minute // far more than needed on busy machines; it ends a failing test
 	for deadline := time.Now().Add(most); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", most, what)

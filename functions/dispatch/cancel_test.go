@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// called returns how a cancelled run failed by the log: "" if it did not.
+// called returns the log's failure of a cancelled run: "" if it has none.
 func called(t *testing.T, bus events.Bus, run string) string {
 	t.Helper()
 	var all []string
@@ -43,8 +43,8 @@ func TestCancelEndsARunThatWaitsForEvents(t *testing.T) {
 	}
 }
 
-// Dispatchers do not handle events in the order of the log: the ending names what the log holds
-// all the same.
+// Dispatchers do not handle events in the order of the log; even so, the run's end names the events
+// in the log.
 func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, joined)
@@ -138,8 +138,8 @@ func TestCancelOfAnUnknownRun(t *testing.T) {
 	}
 }
 
-// A dispatcher that died between marking the run and enqueueing its job leaves a run whose job is
-// not on the queue: cancelling enqueues it, for a worker to announce the end.
+// A dispatcher that died after it marked the run and before it enqueued the job leaves a run whose
+// job is not on the queue: cancelling enqueues it, so that a worker announces the end.
 func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 	t.Parallel()
 	bus, _ := setup(t, alone)
@@ -158,11 +158,11 @@ func TestCancelReachesAJobThatWasNotEnqueued(t *testing.T) {
 	}
 }
 
-// diesUnconfirmed has a dispatcher take the next event, mark its run, and die before it enqueues
-// the job.
+// diesUnconfirmed makes a dispatcher handle the next event, mark its run, and die before it
+// enqueues the job.
 func diesUnconfirmed(t *testing.T, bus events.Bus) {
 	t.Helper()
-	const joinAndMark = 3 // the effect after these is the first that does not happen
+	const joinAndMark = 3 // the effects after these do not happen
 	d, err := dispatch.New(t.Context(), newCrashing(bus, joinAndMark, false, func(events.Job) {}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestAJobThatWasNotEnqueuedIsEnqueuedByTheNextDispatcher(t *testing.T) {
 	}
 }
 
-// A run may be ended at the moment when a dispatcher is about to mark it: it has no job then.
+// If a run is ended right before a dispatcher marks it, it gets no job.
 func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	t.Parallel()
 	bus, _ := setup(t, alone)
@@ -235,7 +235,7 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 }
 
 // A dispatcher that lost the race for a join may read an old copy for a while: it must not decide
-// by that.
+// by that copy.
 func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	t.Parallel()
 	bus, _ := setup(t, alone)
@@ -266,8 +266,8 @@ func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
 	}
 }
 
-// A run may get its job at the moment when it is ended. Then the job is cancelled instead, and only
-// the worker announces the end.
+// If a run gets its job right before it is ended, the job is cancelled instead, and only the worker
+// announces the end.
 func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, alone)
@@ -289,14 +289,14 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	}
 }
 
-// interrupted is a bus through which something happens right before the first write to a join
-// that exists. Where that write is refused, so many reads return what the join was before.
+// interrupted is a bus that calls a function right before the first write to a join that exists. If
+// that write is refused, the given number of reads return the join as it was before.
 type interrupted struct {
 	*bustest.Memory
 	before func()
 	old    int
 
-	known   events.Entry // what was read or created last
+	known   events.Entry // the entry that was read or created last
 	refused bool
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// clockKey is an entry in the bucket of admissions that is written to learn what time it is.
+// clockKey is an entry in the bucket of admissions that is written to read the time of the bus.
 const clockKey = sweepPrefix + "clock"
 
-// now is the time by the clock of the server that leads the admissions. The servers of a cluster
-// have clocks of their own, and so has this machine: see join.Clocks.
+// now returns the time by the clock of the server that leads the admissions. The other servers of a
+// cluster and this machine have clocks of their own: see join.Clocks.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	for pause := (events.Pause{}); ; {
 		before, err := d.admissions.Get(ctx, clockKey)
@@ -23,7 +23,7 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 		if err == nil {
 			err = d.stamp(ctx, clockKey, before, []byte("{}"))
 		}
-		if errors.Is(err, events.ErrConflict) { // another dispatcher read the clock in the same moment
+		if errors.Is(err, events.ErrConflict) { // another dispatcher read the clock at the same moment
 			if err = pause.Wait(ctx); err == nil {
 				continue
 			}
@@ -39,7 +39,7 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// stamp writes an entry again, so that the bus notes when.
+// stamp writes an entry again, so that the bus records the time of the write.
 func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry, value []byte) (err error) {
 	if before.Revision == 0 {
 		_, err = d.admissions.Create(ctx, key, value)
@@ -52,8 +52,8 @@ func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry,
 // turnKey is an entry in the bucket of admissions that each sweep writes.
 const turnKey = sweepPrefix + "turn"
 
-// turn reports whether it is this dispatcher's turn to sweep: no dispatcher has for most of an
-// interval, and no other has just begun.
+// turn reports whether it is this dispatcher's turn to sweep: no dispatcher has swept for most of
+// an interval, and no other has just begun to.
 func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, er
 		return false, fmt.Errorf("look up the last sweep: %w", err)
 	}
 	d.heard(last)
-	since := now.Sub(last.Written) // below zero when the bus's clock was set back: to sweep too often is harmless, never is not
+	since := now.Sub(last.Written) // negative if the bus's clock was set back: sweeping too often is harmless, not sweeping is not
 	if last.Revision != 0 && since >= 0 && since < interval*3/4 {
 		return false, nil
 	}

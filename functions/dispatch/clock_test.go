@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// A bus whose clock is set back, or that moved to a server with another clock, must not keep
-// dispatchers from sweeping until the old time is reached again.
+// If a bus's clock is set back, or the bus moves to a server with another clock, dispatchers
+// continue to sweep before the old time is reached again.
 func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 	})
 }
 
-// setBack is a bus whose clock is a day behind where it was, from some moment on.
+// setBack is a bus whose clock is set back by a day at some moment.
 type setBack struct {
 	events.Bus
 	back *atomic.Bool

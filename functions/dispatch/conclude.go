@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// conclude notes the outcome of a run's training, and removes the run from its pipeline's
+// conclude records the outcome of a run's training, and removes the run from its pipeline's
 // admission.
 func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) error {
 	run, err := d.read(ctx, outcome.Event.Pipeline, outcome.Event.Run)
@@ -24,8 +24,8 @@ func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) erro
 	return d.release(ctx, outcome.Event)
 }
 
-// noteOutcome writes into a run's join that its job need not be looked for any more. Where it
-// can't, because the join has changed or is too large with it, sweeps read it from the log.
+// noteOutcome writes into a run's join that its job need not be checked any more. If it can't,
+// because the join has changed or would be too large, sweeps read the outcome from the log.
 func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64) error {
 	train := run.Stage(events.FunctionTrain)
 	if run.State != join.Dispatched || train.Outcome != 0 || sequence <= max(run.Completed(), train.After) {
@@ -38,8 +38,8 @@ func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64)
 	return err
 }
 
-// end ends a run whose training has no job, and announces that. events.ErrConflict if the run is no
-// longer as it was.
+// end ends a run whose training has no job, and announces that. It returns events.ErrConflict if
+// the run has changed.
 func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind, message string) (held, error) {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -52,8 +52,8 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.announce(ctx, ended)
 }
 
-// announce withdraws the search that a run may have, publishes that the run has ended, and marks
-// the join. The event is the same whichever dispatcher publishes it, so that the log has it once.
+// announce withdraws the run's search, if it has one, publishes that the run has ended, and marks
+// the join. Every dispatcher would publish the same event, so the log stores it once.
 func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 	if run.Ending.Announced {
 		return run, nil
@@ -80,9 +80,9 @@ func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 	return announced, nil
 }
 
-// publish publishes an event of our own, whose id follows from what it says. One that another
-// source published under that id, a mirror of the log say, says the same: trying again would never
-// end.
+// publish publishes an event of our own, whose id is derived from its content. If another source,
+// such as a mirror of the log, has published an event with that id, its content is the same:
+// retrying would never end.
 func (d *Dispatcher) publish(ctx context.Context, event events.Event) error {
 	_, err := d.bus.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {
@@ -92,7 +92,7 @@ func (d *Dispatcher) publish(ctx context.Context, event events.Event) error {
 	return err
 }
 
-// skipSearch publishes what a run gets instead of the search that its tuner skips.
+// skipSearch publishes the event that replaces the result of a search which the run's tuner skips.
 func (d *Dispatcher) skipSearch(ctx context.Context, run held, current deployed) error {
 	skipped, ok := run.Skipped(current.spec)
 	if !ok {

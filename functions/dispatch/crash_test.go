@@ -13,13 +13,13 @@ import (
 
 var errCrashed = errors.New("this process has crashed")
 
-// crashing is the bus of a process that dies at one of its effects: right before or right after, so
-// that the process does not learn whether it happened. From then on nothing works.
+// crashing is the bus of a process that dies at one of its effects: right before or right after it,
+// so that the process does not learn whether the effect happened. After that every call fails.
 type crashing struct {
 	events.Bus
 
 	mu      sync.Mutex
-	left    int          // effects until it dies; below 0: never
+	left    int          // effects until it dies; negative: never
 	calm    *atomic.Bool // no more crashes once it is true; may be nil
 	after   bool         // the last effect still happens
 	crashed chan struct{}
@@ -39,7 +39,7 @@ func (c *crashing) dead() bool {
 	}
 }
 
-// effect does something that others can see, unless the process dies before.
+// effect does something that other processes can see, unless the process has died before.
 func (c *crashing) effect(do func() error) error {
 	c.mu.Lock()
 	if c.dead() {

@@ -71,7 +71,7 @@ func transform() events.Data {
 
 func hparams(uri string) events.Data { return &events.HParamsReady{Hyperparameters: uri} }
 
-// drain handles every event that waits.
+// drain handles every waiting event.
 func drain(t *testing.T, d *dispatch.Dispatcher) {
 	t.Helper()
 	for {
@@ -85,7 +85,7 @@ func drain(t *testing.T, d *dispatch.Dispatcher) {
 	}
 }
 
-// jobs takes everything off the queue.
+// jobs takes all jobs off the queue.
 func jobs(t *testing.T, bus events.Bus) []events.Job {
 	t.Helper()
 	var all []events.Job

@@ -1,5 +1,5 @@
 // Package dispatch joins the events of the log by pipeline and run, and puts the jobs that follow
-// on the queue. What follows from which events is decided by functions/dispatch/join; this package
+// on the queue. functions/dispatch/join decides which jobs follow from which events; this package
 // has the effects.
 //
 // A run is a list of stages: the search for hyperparameters, if its pipeline tunes, then the
@@ -10,29 +10,30 @@
 //	    add                reads the run's join once, adds the event, and compares and swaps
 //	      decide           the new state of the run, by its events in log order (join.Decide)
 //	        pin            fixes the inputs of the job of a due stage, which is now complete
-//	    advance            does what the run's state asks for; Sweep comes in here
-//	      admit            passes a pipeline without a limit; else (admission.go)
+//	    advance            does what the run's state requires; Sweep begins here
+//	      admit            continues if the pipeline has no limit; else (admission.go)
 //	        settle         changes the admission (admitted, waiting, superseded runs)
-//	          serve        ends the superseded, and dispatches each that is admitted
+//	          serve        ends the superseded runs, and dispatches the admitted ones
 //	      dispatch         gives the stage its job (enqueue.go)
 //	        job            makes it, from what is pinned
 //	        mark           names it in the join by compare-and-swap, unless the run has ended
 //	        enqueue        puts it on the queue
-//	  Done                 acknowledges the event
+//	  Ack                  acknowledges the event
 //
 // The result of a search is an event of the run like any other; the run keeps its position in the
-// admission until it is trained. An event with the outcome of a training goes from Handle to
-// conclude, which notes it and releases the run's position. A run that will have no training ends
-// by compare-and-swap, then an event says so, then the join is marked announced (conclude.go).
+// admission until it is trained. Handle passes an event with the outcome of a training to conclude,
+// which records it and releases the run's position. A run that will have no training ends by
+// compare-and-swap, then an event says so, then the join is marked announced (conclude.go).
 //
-// Any number of dispatchers may run, and any of them may die between two effects: the next one that
-// finds something half done, because the event is delivered again or by a sweep over the joins
-// (sweep.go), does the rest. What the bus has lost is rebuilt from the log (repair.go).
+// Any number of dispatchers may run, and any of them may die between two effects: the next
+// dispatcher that finds unfinished work, because the event is delivered again or through a sweep
+// over the joins (sweep.go), completes it. Joins that the bus has lost are rebuilt from the log
+// (repair.go).
 //
-// Two pipelines count. The one that is deployed now (deployed, current) says what a run waits for
-// and for how long, which events mean something to it, and how many runs are admitted. The one at
-// the revision that a stage has pinned (pinned) is what its job is made from, whatever was applied
-// since.
+// A run depends on two revisions of its pipeline. The one that is deployed now (deployed, current)
+// determines what a run waits for and for how long, which events it uses, and how many runs are
+// admitted. The revision that a stage has pinned (pinned) is what its job is made from, whatever
+// was applied since.
 //
 // Read Dispatcher first, then handle.go.
 package dispatch
@@ -101,12 +102,12 @@ func New(ctx context.Context, bus events.Bus, log *slog.Logger) (*Dispatcher, er
 }
 
 const (
-	followWait = 5 * time.Second // how long one request for an event may last
+	followWait = 5 * time.Second // how long one request for an event waits
 	retryDelay = time.Second     // after an error of the bus or the store
 )
 
-// Run handles events as they come, Concurrency of them at once, and sweeps now and then, until ctx
-// ends; it then returns nil. It returns an error when the bus is closed for good.
+// Run handles events as they arrive, Concurrency of them at once, and sweeps at intervals, until
+// ctx ends; it then returns nil. It returns an error when the bus is closed for good.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for range max(d.Concurrency, 1) {
@@ -117,9 +118,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 }
 
 // follow handles events until ctx ends. It pauses while the bus delivers none: an event that can't
-// be handled is handed back to the bus, which delivers the others meanwhile. One that can't be
-// handled because the bus did not answer may be the only such event: follow then pauses for a
-// millisecond, and for longer if the next ones fail in the same way.
+// be handled is handed back to the bus, which delivers the others meanwhile. If the reason is that
+// the bus did not answer, follow pauses for a millisecond, because this may be the only such event,
+// and for longer if the next events fail in the same way.
 func (d *Dispatcher) follow(ctx context.Context) error {
 	var pause events.Pause
 	for ctx.Err() == nil {
@@ -127,7 +128,7 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 		back, delayed := errors.AsType[handedBack](err)
 		switch {
 		case delayed && back.away:
-			_ = pause.Wait(ctx) // longer with each in a row
+			_ = pause.Wait(ctx) // longer after each failure in a row
 			continue
 		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
 			pause = events.Pause{}
@@ -141,7 +142,7 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 	return nil
 }
 
-// handedBack is the error of an event that is to be delivered again.
+// handedBack is the error with an event that is to be delivered again.
 type handedBack struct {
 	error
 	away bool // the bus did not answer
@@ -159,9 +160,9 @@ func sleep(ctx context.Context, length time.Duration) {
 	}
 }
 
-// handBack returns an event to the bus that could not be handled. While the bus does not answer,
-// each is retried soon. An event that a stopping dispatcher was handling is free for others at
-// once.
+// handBack returns an event that could not be handled to the bus. While the bus does not answer,
+// each event is retried soon. An event that a stopping dispatcher was handling is delivered to
+// another at once.
 func (d *Dispatcher) handBack(ctx context.Context, delivery events.EventDelivery, why error) error {
 	recorded := delivery.Recorded()
 	if ctx.Err() != nil {
@@ -183,7 +184,7 @@ func (d *Dispatcher) handBack(ctx context.Context, delivery events.EventDelivery
 	return handedBack{why, away}
 }
 
-// refuse ends an event that never can start a run: it publishes the dead letter, then an event if a
+// refuse ends an event that can never start a run: it publishes the dead letter, then an event if a
 // run is known, then terminates the delivery.
 func (d *Dispatcher) refuse(ctx context.Context, delivery events.EventDelivery, failure *events.Failure) error {
 	recorded := delivery.Recorded()
@@ -200,5 +201,5 @@ func (d *Dispatcher) refuse(ctx context.Context, delivery events.EventDelivery, 
 	return delivery.Term(ctx, reason)
 }
 
-// settleTime bounds handing back an event when the dispatcher itself is stopping.
+// settleTime limits how long a stopping dispatcher takes to hand back an event.
 const settleTime = 5 * time.Second

@@ -12,12 +12,12 @@ import (
 )
 
 // dispatch gives the current stage of a run its job, or the training of a run another one. The join
-// is marked first, by compare-and-swap: from then on a run that has its training can't be ended any
-// more, and one that was ended before gets no job. Then the job is enqueued. A dispatcher that dies
+// is marked first, by compare-and-swap: after that, a run whose training has a job can't be ended,
+// and a run that was ended before gets no job. Then the job is enqueued. A dispatcher that dies
 // between the two leaves a stage that is unconfirmed: the next dispatcher that handles the run
 // enqueues the same job, which the queue accepts once.
 //
-// It returns the join as it then stands, and the job.
+// It returns the new join, and the job.
 func (d *Dispatcher) dispatch(ctx context.Context, run held, current deployed, retry join.Retry) (held, events.Job, error) {
 	job, err := d.job(ctx, run.Join, run.Current().Function, current, retry)
 	if hopeless(err) && run.LacksJob() {
@@ -57,8 +57,8 @@ func (d *Dispatcher) job(ctx context.Context, j join.Join, function events.Funct
 	return job, nil
 }
 
-// hopeless reports whether there never will be a job: the revision of the pipeline that the stage
-// was pinned with is gone, or is one that this Stoker does not understand; or the job is larger
+// hopeless reports whether the run can never have a job: the revision of the pipeline that its
+// stage has pinned is gone, or is one that this Stoker does not understand, or the job is larger
 // than a message of the bus may be. Waiting would not help, and would hold up the runs behind it.
 func hopeless(err error) bool {
 	_, unreadable := errors.AsType[*pipeline.Error](err)
@@ -66,8 +66,8 @@ func hopeless(err error) bool {
 	return unreadable || invalid || errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrTooLarge)
 }
 
-// mark names the job in the join. It returns the join as it then stands, whoever wrote it; events
-// that came meanwhile stay.
+// mark names the job in the join. It returns the new join, whoever wrote it; events that arrived
+// meanwhile stay.
 func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, retry join.Retry) (held, error) {
 	for pause := (events.Pause{}); ; {
 		written, err := d.swap(ctx, run, run.Dispatch(job.Function, job.ID, retry))
@@ -83,22 +83,22 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, retry j
 		case now.State == join.Ended:
 			return d.announce(ctx, now)
 		case stage.Function != job.Function:
-			return now, nil // its join was lost, and is being rebuilt; or its search is not needed any more
+			return now, nil // its join was lost and is being rebuilt, or its search is no longer needed
 		case stage.Job == job.ID && stage.Retry == retry, // another dispatcher has marked it
-			stage.Job != "" && before.Job == "" && retry == (join.Retry{}): // or a later job
+			stage.Job != "" && before.Job == "" && retry == (join.Retry{}): // or named a later job
 			return now, nil
 		}
 		now.Join = now.RetriedAfter(job.Function, max(stage.After, before.After))
-		run = now // as it was, where the write that won has not arrived, or with its outcome
+		run = now // the same as before, if the winning write can't be read yet, or with its outcome
 		if err := pause.Wait(ctx); err != nil {
 			return held{}, fmt.Errorf("mark run %s of %s: %w", run.Run, run.Pipeline, err)
 		}
 	}
 }
 
-// enqueue puts the job of a join that is marked on the queue. A run whose first job the queue never
-// accepts ends. While a run waits for its search it may still end, or get its hyperparameters from
-// elsewhere, between the mark and this: the job is cancelled then.
+// enqueue enqueues the job of a join that is marked. A run whose first job the queue never accepts
+// ends. A run that waits for its search may end, or get hyperparameters from elsewhere, between the
+// mark and this call: then the job is cancelled.
 func (d *Dispatcher) enqueue(ctx context.Context, run held, job events.Job) (held, error) {
 	if err := d.bus.Enqueue(caused(ctx, run), job); err != nil {
 		err = fmt.Errorf("enqueue the job of run %s of %s: %w", run.Run, run.Pipeline, err)
@@ -118,7 +118,7 @@ func (d *Dispatcher) enqueue(ctx context.Context, run held, job events.Job) (hel
 	return now, d.withdraw(ctx, now, events.FunctionTune, deployed{})
 }
 
-// endUndeliverable ends a run whose first job of a stage the queue never accepts.
+// endUndeliverable ends a run because the queue never accepts the first job of a stage.
 func (d *Dispatcher) endUndeliverable(ctx context.Context, run held, job events.Job, why error) (held, error) {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func (d *Dispatcher) endUndeliverable(ctx context.Context, run held, job events.
 	return d.announce(ctx, ended)
 }
 
-// caused is ctx for the enqueueing of a run's job. Its trace is that of the event that completed
-// the run; the other events, which may be of other traces, are its links.
+// caused returns the ctx in which a run's job is enqueued. Its trace is that of the event that
+// completed the run; the spans of the other events, which may be of other traces, are its links.
 func caused(ctx context.Context, run held) context.Context {
 	var others []telemetry.Place
 	last := run.Last().Cause
@@ -144,9 +144,9 @@ func caused(ctx context.Context, run held) context.Context {
 	return telemetry.CausedBy(ctx, others...)
 }
 
-// confirm makes sure that the job of a run's current stage is on the queue, unless its outcome is
-// in the log: a dispatcher may have died between the mark and the queue, or the bus may have lost
-// the job.
+// confirm ensures that the job of a run's current stage is on the queue, unless its outcome is in
+// the log: a dispatcher may have died between the mark and the queue, or the bus may have lost the
+// job.
 func (d *Dispatcher) confirm(ctx context.Context, run held, current deployed) error {
 	if _, found, err := d.outcome(ctx, run.Join); found || err != nil {
 		return err
@@ -154,9 +154,9 @@ func (d *Dispatcher) confirm(ctx context.Context, run held, current deployed) er
 	return d.reenqueue(ctx, run, current)
 }
 
-// reenqueue puts the job of a run's current stage on the queue again: a bus may lose what it has
-// acknowledged. The queue ignores a job that it has; one that is done by now is done again, and its
-// commit says so.
+// reenqueue enqueues the job of a run's current stage again, because a bus may lose acknowledged
+// messages. The queue ignores a job that it has. One that is done already is executed again, and
+// its commit settles that.
 func (d *Dispatcher) reenqueue(ctx context.Context, run held, current deployed) error {
 	stage := run.Current()
 	job, err := d.job(ctx, run.Join, stage.Function, current, stage.Retry)
@@ -180,10 +180,10 @@ func (d *Dispatcher) withdrawEarlier(ctx context.Context, run held, current depl
 	return d.withdraw(ctx, run, events.FunctionTune, current)
 }
 
-// withdraw cancels the job that a stage of a run may have, though the run does not wait for it any
-// more: it has ended, or has its hyperparameters from elsewhere. A dispatcher may have died before
-// it noticed that, or the join was rebuilt while the job was on the queue. A search that has
-// announced its result has no job left.
+// withdraw cancels a job that a stage of a run may have and that the run no longer waits for,
+// because it has ended or has hyperparameters from elsewhere. A dispatcher may have died before it
+// noticed that, or the join was rebuilt while the job was on the queue. A search that has announced
+// its result has no job left.
 func (d *Dispatcher) withdraw(ctx context.Context, run held, function events.Function, current deployed) error {
 	stage := run.Stage(function)
 	if stage.Revision == 0 || function == events.FunctionTune && run.SearchAnnounced() {
@@ -193,7 +193,7 @@ func (d *Dispatcher) withdraw(ctx context.Context, run held, function events.Fun
 	if id == "" {
 		job, err := d.job(ctx, run.Join, function, current, join.Retry{})
 		if hopeless(err) {
-			return nil // no dispatcher could make one
+			return nil // no dispatcher could have made one
 		}
 		if err != nil {
 			return err

@@ -112,8 +112,8 @@ func TestALateEventOfAnExpiredRunChangesNothing(t *testing.T) {
 	})
 }
 
-// A run expires when a sweep finds that it has waited for too long, with all that the log holds by
-// then: events that no dispatcher has handled yet count, and so do late ones that come before the
+// A run expires when a sweep finds that it has waited too long, by all events in the log at that
+// time: events that no dispatcher has handled yet count, and so do late ones that arrive before the
 // sweep.
 func TestEventsThatTheLogHoldsWhenARunExpiresCount(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestEventsThatTheLogHoldsWhenARunExpiresCount(t *testing.T) {
 		publish(t, bus, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
 		time.Sleep(2 * time.Hour)
 		publish(t, bus, "late, but nobody swept", "h", hparams("s3://bkt/hp"))
-		sweep(t, d) // is ahead of those that handle events
+		sweep(t, d) // runs before the dispatchers that handle events
 		publish(t, bus, "too late", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
 		wantJobs(t, bus, "both that had all their events", "in time, but nobody was there to handle it", "late, but nobody swept")
@@ -150,7 +150,7 @@ func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 			publish(t, bus, "monday", "t", transform())
 			drain(t, d)
 			time.Sleep(3 * time.Hour)
-			dying := newCrashing(bus, effects+1, false, func(events.Job) {}) // the first effect asks for the time
+			dying := newCrashing(bus, effects+1, false, func(events.Job) {}) // the first effect reads the time
 			other, err := dispatch.New(t.Context(), dying, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Next handles the next event of the log and acknowledges it. It waits up to wait for one; then it
-// returns events.ErrEmpty.
+// Next handles the next event of the log and acknowledges it. It waits up to wait for an event;
+// then it returns events.ErrEmpty.
 func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 	delivery, err := d.bus.Follow(ctx, Reader, wait)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 	return delivery.Ack(ctx)
 }
 
-// handleSafely recovers from a panic that one event causes, so that others are still handled.
+// handleSafely recovers from a panic that one event causes, so that other events are still handled.
 func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -45,15 +45,15 @@ func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded)
 	return d.Handle(ctx, recorded)
 }
 
-// Handle has the effects of one event of the log, whether it has just come or is handled again:
-// what was done for it before stays as it is, what is missing is done. A *events.Failure of kind
-// input means that it never will have an effect.
+// Handle has the effects of one event of the log, at its first delivery or a later one: effects
+// that happened before stay, missing ones are made up for. A *events.Failure of kind input means
+// that the event can never have an effect.
 func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error {
 	d.rechecked.handle(recorded.Message.Sequence)
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
-	defer d.inTurn.lock(JoinKey(recorded.Event.Pipeline, recorded.Event.Run))() // else two events of a run write its join at once, and one in vain
+	defer d.inTurn.lock(JoinKey(recorded.Event.Pipeline, recorded.Event.Run))() // otherwise two events of a run would write its join at once, and one would fail
 	if events.EndsJob(recorded.Event) {
 		return d.conclude(ctx, recorded)
 	}
@@ -61,7 +61,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if !ok {
 		return nil // one of our own, which no run waits for
 	}
-	if here := telemetry.PlaceOf(ctx); event.Trace == "" { // upstream traces nothing: the run's trace begins here
+	if here := telemetry.PlaceOf(ctx); event.Trace == "" { // upstream does not trace: the run's trace begins here
 		event.Trace, event.TraceState = here.Parent, here.State
 	}
 	if err := refuseInline(recorded.Event.Data); err != nil {
@@ -84,7 +84,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 }
 
 // warnIgnored logs that an event has no effect on its run, if there is a reason. `stoker runs show`
-// derives the same from the join and the log, so that it is known for as long as both are kept.
+// derives the same from the join and the log, so the reason is known for as long as both are kept.
 func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, why string) {
 	if why == "" {
 		return
@@ -94,8 +94,8 @@ func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, 
 		"sequence", recorded.Message.Sequence, "why", why)
 }
 
-// add adds one event to its run's join, and writes what the run becomes by compare-and-swap. It
-// returns the join as it now stands, whoever wrote it.
+// add adds one event to its run's join, and swaps in the run's new state. It returns the current
+// join, whoever wrote it.
 func (d *Dispatcher) add(ctx context.Context, run string, event join.Event, current deployed) (held, error) {
 	for pause := (events.Pause{}); ; {
 		before, err := d.readWhole(ctx, current, run)
@@ -112,17 +112,17 @@ func (d *Dispatcher) add(ctx context.Context, run string, event join.Event, curr
 		written, err := d.swap(ctx, before, after)
 		if !errors.Is(err, events.ErrConflict) {
 			return written, err
-		} // else another dispatcher added an event
+		} // otherwise another dispatcher added an event
 		if err := pause.Wait(ctx); err != nil {
 			return held{}, err
 		}
 	}
 }
 
-// decide says what a run that waits becomes, with the events known by now. Before it becomes
-// anything the log is read: several dispatchers don't handle events in its order, and what a run is
-// must not depend on that. A run whose job has its outcome in the log had a join, which the bus has
-// lost: it gets no second job, though its pipeline may be another one by now.
+// decide returns the new state of a waiting run, by the events known so far. It reads the log
+// first, because several dispatchers don't handle events in the log's order, and a run's state must
+// not depend on that. A run whose job has its outcome in the log had a join, which the bus has
+// lost: it gets no second job, even if its pipeline has changed.
 func (d *Dispatcher) decide(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
 	known := j.Decide(current.spec, j.Events)
 	if known.State == join.Waiting && !known.Ready(current.spec) && !known.SearchDue() {
@@ -139,7 +139,7 @@ func (d *Dispatcher) decide(ctx context.Context, j join.Join, current deployed) 
 	return d.pin(ctx, j.Decide(current.spec, all), current)
 }
 
-// pin fixes what the jobs of the stages that are due are made from.
+// pin fixes what the jobs of the due stages are made from.
 func (d *Dispatcher) pin(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
 	j = j.DropNeedlessSearch(current.spec)
 	for {
@@ -155,7 +155,7 @@ func (d *Dispatcher) pin(ctx context.Context, j join.Join, current deployed) (jo
 	}
 }
 
-// advance does what the state of a run still asks for. It may be called for a run that is half
+// advance does what the state of a run still requires. It may be called for a run that is partly
 // done: each effect can be repeated.
 func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) error {
 	stage := run.Current()

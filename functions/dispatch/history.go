@@ -12,14 +12,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// eventsOf are all events of a join's run that the log holds, together with those that the join
-// holds: one that was refused when it came is among them if it was handled again.
+// eventsOf returns all events of a join's run that are in the log or in the join: an event that was
+// refused at first is in the join if it was handled again.
 func (d *Dispatcher) eventsOf(ctx context.Context, j join.Join) ([]join.Event, error) {
 	past, err := d.past(ctx, j.Pipeline, j.Run)
 	return append(slices.Clip(j.Events), past.Events(0)...), err
 }
 
-// past is all that the log holds of a run.
+// past returns all that the log holds of a run.
 func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past, error) {
 	var past join.Past
 	for recorded, err := range d.bus.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
@@ -31,8 +31,8 @@ func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past
 	return &past, nil
 }
 
-// usable reports whether a message of the log holds an event that is taken into account at all: one
-// that was refused for its content never is.
+// usable reports whether a message of the log holds an event that can have an effect: one that was
+// refused for its content never has.
 func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Event.Data) == nil }
 
 // latest looks up the events of the pipeline that were stored before the join completed. The log
@@ -57,8 +57,8 @@ func (d *Dispatcher) latest(ctx context.Context, j join.Join, wants join.Wants) 
 	return latest, err
 }
 
-// outcome is the newest event with the outcome of a run's training; false if there is none yet.
-// That of a search is not read: it is an event of the run like any other, which the join takes.
+// outcome returns the newest event with the outcome of a run's training; false if there is none
+// yet. The outcome of a search is not read: the join contains it like any other event of the run.
 func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.Recorded, found bool, err error) {
 	train := j.Current()
 	if train.Function != events.FunctionTrain {
@@ -79,11 +79,11 @@ func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.R
 	return outcome, found, nil
 }
 
-// The newest event of a kind is looked for among the last so many messages of the log, then among
-// more and more before those. It is mostly near, and a pipeline's whole past is long.
+// The newest event of a kind is looked up among the last few messages of the log, then among
+// increasingly many before those: it is usually near, and a pipeline's whole history is long.
 const (
 	lookBack     = 1024
-	lookBackMore = 16 // times further each time
+	lookBackMore = 16 // factor by which each lookup reaches further
 )
 
 // newest calls use with the newest event of the kind below a sequence, if there is one.
@@ -97,9 +97,8 @@ func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Ki
 	return nil
 }
 
-// Blessed is the address of the model of a pipeline that the newest events below a sequence, 0 for
-// all, bless: the one that was blessed last, and of which no later event says otherwise. "" if
-// there is none.
+// Blessed returns the address of a pipeline's model that was blessed last by the events below a
+// sequence, 0 for all, and that no later event rejects; "" if there is none.
 func Blessed(ctx context.Context, bus events.EventLog, pipeline string, below uint64) (string, error) {
 	judged := map[string]bool{} // by address; the newest event on a model comes first
 	for data, err := range backwards(ctx, bus, pipeline, events.KindModelBlessed, below) {
@@ -116,8 +115,8 @@ func Blessed(ctx context.Context, bus events.EventLog, pipeline string, below ui
 	return "", nil
 }
 
-// backwards goes through the events of a kind below a sequence, 0 for all, the newest first. An
-// error comes last.
+// backwards iterates over the events of a kind below a sequence, 0 for all, the newest first. An
+// error ends the iteration.
 func backwards(ctx context.Context, bus events.EventLog, pipeline string, kind events.Kind, below uint64) iter.Seq2[events.Data, error] {
 	return func(yield func(events.Data, error) bool) {
 		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
@@ -150,9 +149,9 @@ func collect(ctx context.Context, bus events.EventLog, query events.Query) (foun
 	return found, nil
 }
 
-// spanCache keeps, for the pipelines that have a window, the spans that were read from the log, so
-// that a run reads what is new since the last one and not the pipeline's whole history. It may be
-// used from several goroutines.
+// spanCache caches the spans that were read from the log for pipelines with a window, so that a run
+// reads only the events after those of the last run, not the pipeline's whole history. It may be
+// used by several goroutines at once.
 type spanCache struct {
 	mu         sync.Mutex
 	byPipeline map[string]*readSpans
@@ -164,11 +163,11 @@ type readSpans struct {
 	through uint64
 }
 
-// maxCachedSpans bounds the cache, over all pipelines. Beyond it a pipeline's history is read
+// maxCachedSpans limits the cache, over all pipelines. Beyond it a pipeline's history is read
 // again.
 const maxCachedSpans = 100_000
 
-// spans are the examples of the rolling window that ends at a run's own.
+// spans returns the examples of the rolling window that ends at a run's own.
 func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events.Examples, error) {
 	d.spanCache.mu.Lock()
 	defer d.spanCache.mu.Unlock()
@@ -178,7 +177,7 @@ func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events
 		known = &readSpans{}
 	}
 	if !late {
-		delete(d.spanCache.byPipeline, j.Pipeline) // a read that fails leaves it half done
+		delete(d.spanCache.byPipeline, j.Pipeline) // a read that fails leaves it incomplete
 	}
 	if err := d.readSpans(ctx, known, j); err != nil {
 		return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, j.Pipeline, err)
@@ -189,7 +188,7 @@ func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events
 	return known.Window(j, size), nil
 }
 
-// readSpans adds the events behind those that are known, up to the one that completed the join.
+// readSpans adds the events after the known ones, up to the one that completed the join.
 func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, j join.Join) error {
 	query := events.Query{Kinds: events.RunKinds(), Pipeline: j.Pipeline, From: known.through + 1, Until: j.Completed() + 1}
 	if query.From >= query.Until {

@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// JoinKey is the key of a run's join in its bucket. A pipeline's name has no slash, so that no two
-// runs share a key.
+// JoinKey returns the key of a run's join in its bucket. A pipeline's name contains no slash, so no
+// two runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
-// ReadJoin returns the join of a run as it stands; events.ErrNotFound if no dispatcher has handled
-// an event of the run, or if the entry is no join of the run.
+// ReadJoin returns the present join of a run; events.ErrNotFound if no dispatcher has handled an
+// event of the run, or if the entry is not a join of the run.
 func ReadJoin(ctx context.Context, bus events.KVBuckets, pipeline, run string) (join.Join, error) {
 	joins, err := bus.KV(ctx, events.KVJoins)
 	if err != nil {
@@ -30,8 +30,8 @@ func ReadJoin(ctx context.Context, bus events.KVBuckets, pipeline, run string) (
 	return found.Join, err
 }
 
-// DecodeJoin reads the entry of a run in events.RegisterJoins. With an error it returns the join of
-// a run of which nothing is known; that has no pipeline if the key names no run either.
+// DecodeJoin decodes the entry of a run in events.KVJoins. With an error it returns the join of a
+// run of which nothing is known; it has no pipeline if the key does not name a run either.
 func DecodeJoin(entry events.Entry) (j join.Join, err error) {
 	pipeline, run, ofRun := strings.Cut(entry.Key, "/")
 	if !ofRun {
@@ -46,12 +46,12 @@ func DecodeJoin(entry events.Entry) (j join.Join, err error) {
 	return j, nil
 }
 
-// held is a join and the revision at which its bucket has it: what the next compare-and-swap needs.
+// held is a join and its revision in its bucket, which the next compare-and-swap needs.
 type held struct {
 	join.Join
-	at      uint64    // 0: it is not there yet
-	written time.Time // by the bus's clock, where it was read
-	damage  error     // why the entry can't be read; Join is that of a run of which nothing is known
+	at      uint64    // 0: it does not exist yet
+	written time.Time // by the bus's clock, if it was read
+	damage  error     // why the entry can't be read; Join is then that of a run of which nothing is known
 }
 
 // read returns the run's join, a new one if there is none.
@@ -76,9 +76,9 @@ func hold(entry events.Entry) held {
 	return held{Join: j, at: entry.Revision, written: entry.Written, damage: err}
 }
 
-// swap stores after in the place of before; events.ErrConflict if that is no longer what is there.
-// A run whose training has no job yet, and whose events name more than the bus can hold for it,
-// ends by that: the join that swap returns says so.
+// swap replaces before by after; events.ErrConflict if the bucket no longer holds before. If a run
+// whose training has no job yet names more in its events than the bus can store, swap ends it: the
+// join that it returns says so.
 func (d *Dispatcher) swap(ctx context.Context, before held, after join.Join) (held, error) {
 	written, err := d.write(ctx, before, after)
 	if !errors.Is(err, events.ErrTooLarge) || before.State == join.Dispatched {

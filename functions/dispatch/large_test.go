@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// many are examples whose addresses take about a hundred bytes each.
+// many returns examples whose addresses take about a hundred bytes each.
 func many(n int) (all []events.Examples) {
 	for i := range n {
 		all = append(all, events.Examples{URI: fmt.Sprintf("s3://bkt/%s/%06d", strings.Repeat("x", 75), i)})
@@ -28,7 +28,7 @@ module: builtin:dnn
 trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperparameters: none}
 `
 
-// wantTooLarge checks that a run has ended for its size, announced once, with figures.
+// wantTooLarge checks that a run has ended because of its size, announced once, with figures.
 func wantTooLarge(t *testing.T, bus events.Bus, run string) {
 	t.Helper()
 	if j := joinOf(t, bus, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
@@ -39,7 +39,7 @@ func wantTooLarge(t *testing.T, bus events.Bus, run string) {
 	}
 }
 
-// buses are the buses that know what is too large; of the real one, client and server both decide.
+// buses are the buses that know what is too large; on the real one, client and server both decide.
 func buses(t *testing.T) map[string]*following {
 	t.Helper()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
@@ -50,7 +50,7 @@ func buses(t *testing.T) map[string]*following {
 	return map[string]*following{"in memory": {Bus: bustest.NewMemory(0)}, "NATS": {Bus: connect(t, server)}}
 }
 
-// following knows which event was delivered last.
+// following records which event was delivered last.
 type following struct {
 	events.Bus
 	last uint64
@@ -64,8 +64,8 @@ func (f *following) Follow(ctx context.Context, reader string, wait time.Duratio
 	return delivery, err
 }
 
-// handled handles every event that is there; none may fail. Delivery of a large one may take long
-// on a slow machine.
+// handled handles every event in the log; none may fail. A large one may take long on a slow
+// machine.
 func handled(t *testing.T, bus *following) *dispatch.Dispatcher {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), bus, nil)

@@ -9,12 +9,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// expected is the state of a run by the model.
+// expected is the state of a run according to the model.
 type expected struct {
 	state       join.State // Waiting, Dispatched or Ended
 	causes      []uint64
 	hparams     string
-	tuned       []uint64 // events that its tune job is made from, if there is one; nil: there is none
+	tuned       []uint64 // events that its tune job is made from; nil: it has no tune job
 	earlier     string   // hyperparameters that the tune job may reuse
 	superseding bool     // it may have ended as superseded instead
 }
@@ -58,8 +58,8 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 	return expected{state: join.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
 }
 
-// expiry is the event by which a run expired. The dispatcher decides by which events of the run:
-// the model checks that the run was not complete by then.
+// expiry returns the event by which a run expired. The dispatcher decides by which events of the
+// run it expires: the model checks that the run was not complete by then.
 func expiry(log []events.Recorded, run string) (events.Recorded, bool) {
 	for _, r := range log {
 		failed, ok := r.Event.Data.(*events.TrainingFailed)

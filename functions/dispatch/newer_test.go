@@ -62,7 +62,7 @@ func TestMembersOfANewerVersionAreIgnored(t *testing.T) {
 		publish(t, bus, run, "h"+run, hparams("s3://bkt/best"))
 	}
 	drain(t, d)
-	for i := range 3 { // each run that has failed is followed by the next
+	for i := range 3 { // each run that has failed is followed by the next one
 		sayMore(t, bus, events.KVGates, "penguin")
 		job := one(t, bus)
 		if want := fmt.Sprint("run-", i); job.Run != want {

@@ -9,17 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// ErrTooLate says that a run can't be cancelled any more: it has its outcome.
+// ErrTooLate reports that a run can't be cancelled any more because it has its outcome.
 var ErrTooLate = errors.New("too late")
 
-// Pause lets no further runs of a pipeline be dispatched. Jobs that are on the queue go on, and so
-// does a run that a dispatcher has admitted and is giving its job in this moment.
-// events.ErrNotFound if there is no such pipeline.
+// Pause stops dispatching further runs of a pipeline. Jobs on the queue continue, and so does a run
+// that a dispatcher has admitted and is giving its job at this moment. It returns
+// events.ErrNotFound if the pipeline does not exist.
 func Pause(ctx context.Context, bus events.Bus, pipeline string) error {
 	return setPaused(ctx, bus, pipeline, true)
 }
 
-// Resume dispatches the runs of a pipeline that wait, as many as its concurrency allows.
+// Resume dispatches the waiting runs of a pipeline, as many as its concurrency allows.
 func Resume(ctx context.Context, bus events.Bus, pipeline string) error {
 	return setPaused(ctx, bus, pipeline, false)
 }
@@ -27,7 +27,7 @@ func Resume(ctx context.Context, bus events.Bus, pipeline string) error {
 func setPaused(ctx context.Context, bus events.Bus, pipeline string, paused bool) error {
 	d, current, err := open(ctx, bus, pipeline)
 	if err == nil {
-		err = d.admissions.Sync(ctx) // where the entry says so already, nothing is written that would be refused if it were old
+		err = d.admissions.Sync(ctx) // if the entry says so already, no write would show that it is old
 	}
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func setPaused(ctx context.Context, bus events.Bus, pipeline string, paused bool
 	return errors.Join(err, all(failed))
 }
 
-// open returns a dispatcher for one command, and the pipeline that it concerns.
+// open returns a dispatcher for one command, and the command's pipeline.
 func open(ctx context.Context, bus events.Bus, pipeline string) (*Dispatcher, deployed, error) {
 	d, err := New(ctx, bus, nil)
 	if err != nil {
@@ -49,17 +49,17 @@ func open(ctx context.Context, bus events.Bus, pipeline string) (*Dispatcher, de
 	return d, current, err
 }
 
-// Cancelled says how far a run was when it was cancelled.
+// Cancelled reports what a cancellation found.
 type Cancelled struct {
-	Job string // that is stopping; an event will have its outcome. "": the run had none, and has ended
+	Job string // the job that is stopping, and whose outcome an event will announce; "": the run had none, and has ended
 }
 
 // Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run
-// has its outcome already, and events.ErrNotFound if no event of it is known. Cancelling again is
-// success for as long as the job has not ended.
+// has its outcome already, and events.ErrNotFound if no event of it is known. Cancelling again
+// succeeds until the job has ended.
 func Cancel(ctx context.Context, bus events.Bus, pipeline, run string) (Cancelled, error) {
 	d, current, err := open(ctx, bus, pipeline)
-	if errors.Is(err, events.ErrNotFound) { // it may have been removed: its runs can be cancelled still
+	if errors.Is(err, events.ErrNotFound) { // it may have been removed; its runs can still be cancelled
 		d, err = New(ctx, bus, nil)
 		current.spec.Name = pipeline
 	}
@@ -81,15 +81,15 @@ func Cancel(ctx context.Context, bus events.Bus, pipeline, run string) (Cancelle
 		over, err := d.cancelRun(ctx, found, current)
 		if over || err != nil && !errors.Is(err, events.ErrConflict) {
 			return Cancelled{}, err
-		} // else it has changed meanwhile, or has a job now
+		} // otherwise it has changed meanwhile, or has a job now
 		if err := pause.Wait(ctx); err != nil {
 			return Cancelled{}, fmt.Errorf("cancel run %s of %s: %w", run, pipeline, err)
 		}
 	}
 }
 
-// known is the join of a run, whole; events.ErrNotFound if no dispatcher has handled an event of
-// the run.
+// known returns the join of a run, rebuilt if needed; events.ErrNotFound if no dispatcher has
+// handled an event of the run.
 func (d *Dispatcher) known(ctx context.Context, current deployed, run string) (held, error) {
 	found, err := d.readWhole(ctx, current, run)
 	if err == nil && found.at == 0 {
@@ -98,9 +98,10 @@ func (d *Dispatcher) known(ctx context.Context, current deployed, run string) (h
 	return found, err
 }
 
-// cancelRun ends a run whose training has no job. Its join decides: a dispatcher that is about to
-// give it one marks the join first. A run that waits ends with the events that the log holds of it:
-// dispatchers do not handle them in their order, and may not have had the older ones.
+// cancelRun ends a run whose training has no job. The join decides, because a dispatcher marks the
+// join before it enqueues a job. A waiting run ends with the events of it that are in the log:
+// dispatchers do not handle them in their order, and may not have added the older ones to the join
+// yet.
 func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
 	if run.State == join.Waiting {
 		all, err := d.eventsOf(ctx, run.Join)
@@ -118,9 +119,9 @@ func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) 
 	return true, errors.Join(err, d.only(run.Run, failed))
 }
 
-// cancelJob cancels a job that was enqueued, unless it has its outcome and no worker retries it.
-// One that the bus has lost is enqueued again, because only a worker that finds it cancelled
-// announces that.
+// cancelJob cancels a job that was enqueued, unless it has its outcome and no worker retries it. A
+// job that the bus has lost is enqueued again, because only a worker that finds it cancelled
+// announces its end.
 func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) (Cancelled, error) {
 	outcome, found, err := d.outcome(ctx, run.Join)
 	if err != nil {
@@ -144,8 +145,8 @@ func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) 
 	return Cancelled{Job: job}, nil
 }
 
-// tried reports whether a job that has not ended has been claimed by a worker: its lease is there,
-// and counts attempts.
+// tried reports whether a worker has claimed a job that has not ended: then its lease exists and
+// counts attempts.
 func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	leases, err := d.bus.KV(ctx, events.KVLeases)
 	if err != nil {
@@ -158,7 +159,7 @@ func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read lease of job %s: %w", job, err)
 	}
-	lease, _ := events.DecodeLease(entry) // one that can't be read counts as tried
+	lease, _ := events.DecodeLease(entry) // a lease that can't be read counts as tried
 	return lease.Number > 0, nil
 }
 
@@ -166,7 +167,7 @@ func tooLate(j join.Join, what string) error {
 	return fmt.Errorf("cancel run %s of %s: %w: %s", j.Run, j.Pipeline, ErrTooLate, what)
 }
 
-// PlanRetry makes the training job of a run as Retry would, and does nothing with it.
+// PlanRetry makes the training job of a run as Retry would, without any effect.
 func (d *Dispatcher) PlanRetry(ctx context.Context, pipeline, run string, retry join.Retry) (events.Job, error) {
 	found, current, err := d.trained(ctx, pipeline, run)
 	if err != nil {
@@ -175,13 +176,13 @@ func (d *Dispatcher) PlanRetry(ctx context.Context, pipeline, run string, retry 
 	return d.job(ctx, found.Join, events.FunctionTrain, current, retry)
 }
 
-// Retry makes the job of a stage of a run once more, from what its join has pinned, and enqueues
-// it. It does not wait for admission: the operator decides that too. Repeating the same retry is
-// harmless.
+// Retry makes the job of a stage of a run once more, from the inputs that its join has pinned, and
+// enqueues it. It does not wait for admission, because the operator has decided. Repeating the same
+// retry is harmless.
 //
-// The training is that of a run that is complete or dispatched; the join names the new job from
-// then on. The result of a search is an event of the run, which may have been trained since: then
-// it only changes where its hyperparameters are.
+// A training is retried only if the run is complete or dispatched; the join then names the new job.
+// The result of a search is an event of the run, which may have been trained since: then the retry
+// only changes the address of its hyperparameters.
 func (d *Dispatcher) Retry(ctx context.Context, pipeline, run string, function events.Function, retry join.Retry) (events.Job, error) {
 	if function == events.FunctionTune {
 		return d.retrySearch(ctx, pipeline, run, retry)

@@ -15,13 +15,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// deployed is a pipeline and the revision it is at.
+// deployed is a pipeline and its revision.
 type deployed struct {
 	spec     pipeline.Pipeline
 	revision uint64
 }
 
-// Spec returns a pipeline as it is deployed; events.ErrNotFound if it is not.
+// Spec returns a pipeline as it is deployed; events.ErrNotFound if it isn't deployed.
 func Spec(ctx context.Context, bus events.KVBuckets, name string) (pipeline.Pipeline, error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
@@ -32,7 +32,7 @@ func Spec(ctx context.Context, bus events.KVBuckets, name string) (pipeline.Pipe
 }
 
 // specAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
-// change; at revision 0 as it is deployed, which counts while nothing is pinned. pipelines is
+// change; at revision 0, which means that nothing is pinned, as it is deployed. pipelines is
 // events.KVPipelines.
 func specAt(ctx context.Context, pipelines events.KV, name string, revision uint64) (pipeline.Pipeline, error) {
 	if revision == 0 {
@@ -47,10 +47,11 @@ func specAt(ctx context.Context, pipelines events.KV, name string, revision uint
 	return found.spec, err
 }
 
-// pipeline reads the deployed pipeline. One that isn't there makes the event a dead letter: its
-// publisher may have mistyped the name, or have published too early. One that this Stoker does not
-// understand makes the event wait: while a newer Stoker is rolled out, its pipelines are read by
-// dispatchers that are about to stop, and an operator would have to retry what those dead-letter.
+// pipeline reads the deployed pipeline. If there is none the event becomes a dead letter: its
+// publisher may have mistyped the name, or have published too early. If this Stoker does not
+// understand the pipeline the event waits: while a newer Stoker is rolled out, dispatchers that are
+// about to stop read its pipelines, and an operator would have to retry the events that they
+// dead-letter.
 func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
 	found, err := d.applied(ctx, name)
 	if errors.Is(err, events.ErrNotFound) { // for good, if a synced read confirms it
@@ -65,8 +66,8 @@ func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error
 	return found, err
 }
 
-// applied reads the deployed pipeline as readPipeline does, in one read with other events that ask
-// for it.
+// applied reads the deployed pipeline as readPipeline does, and shares the read with other events
+// that need it.
 func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error) {
 	entry, err := d.reads.get(ctx, "pipeline "+name, func(ctx context.Context) (events.Entry, error) { return d.pipelines.Get(ctx, name) })
 	if err != nil {
@@ -75,8 +76,8 @@ func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error)
 	return d.decoded.decode(entry)
 }
 
-// decodedPipelines are pipelines that were decoded before, each at one revision. It may be used
-// from several goroutines.
+// decodedPipelines caches decoded pipelines, each at one revision. It may be used by several
+// goroutines at once.
 type decodedPipelines struct{ byName sync.Map } // of deployed
 
 func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
@@ -90,8 +91,8 @@ func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
 	return found, err
 }
 
-// pinned is the pipeline at the revision that a stage has pinned; mostly the one that is deployed
-// still. events.ErrNotFound says that the revision is gone for good.
+// pinned returns the pipeline at the revision that a stage has pinned, which is usually the
+// deployed one. events.ErrNotFound means that the revision is gone for good.
 func (d *Dispatcher) pinned(ctx context.Context, name string, revision uint64, current deployed) (pipeline.Pipeline, error) {
 	if revision == current.revision {
 		return current.spec, nil
@@ -121,7 +122,7 @@ func decodePipeline(entry events.Entry) (deployed, error) {
 	return deployed{spec, entry.Revision}, nil
 }
 
-// refuseInline refuses an event that brings a pipeline of its own: it would run code that its
+// refuseInline refuses an event that contains a pipeline: otherwise it would run code that its
 // publisher chose. Pipelines are deployed with Apply, by clients that have the permission.
 func refuseInline(data events.Data) error {
 	if len(events.RequestOf(data).PipelineSpec) == 0 {
@@ -131,8 +132,8 @@ func refuseInline(data events.Data) error {
 	return events.Fail(events.FailureInput, invalid)
 }
 
-// Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and
-// whether it is a new one; an equal pipeline is left as it is.
+// Apply deploys a pipeline, which new runs use from then on. It returns the pipeline's revision,
+// and whether that is new; an equal pipeline is left as it is.
 func Apply(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
@@ -153,8 +154,9 @@ func Apply(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline) (revi
 	}
 }
 
-// swapPipeline writes value once, over what is there now. Before an equal value is left as it is,
-// it is read again after a write: no write of ours would be refused if it were not the newest.
+// swapPipeline writes value once, over the present value. Before it leaves an equal value as it is,
+// it reads the value again after a write, because without a write an outdated value would not be
+// noticed.
 func swapPipeline(ctx context.Context, pipelines events.KV, name string, value []byte) (uint64, bool, error) {
 	entry, err := pipelines.Get(ctx, name)
 	if err == nil && bytes.Equal(entry.Value, value) {
@@ -175,18 +177,17 @@ func swapPipeline(ctx context.Context, pipelines events.KV, name string, value [
 	return revision, true, err
 }
 
-// Revision is a pipeline as it was applied once, or its removal.
+// Revision is a pipeline as it was applied at one time, or its removal.
 type Revision struct {
 	Number  uint64
-	Applied time.Time // by the bus's clock; of a removal, when that was
+	Applied time.Time // by the bus's clock; for a removal, the time of that
 	Removed bool
-	Spec    pipeline.Pipeline // the zero Pipeline of a removal, and where Err is not nil
+	Spec    pipeline.Pipeline // the zero Pipeline for a removal, and if Err is not nil
 	Err     error             // why this Stoker can't read it
 }
 
-// Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has
-// them: the newest may be missing for a moment. events.ErrNotFound if there never was such a
-// pipeline.
+// Revisions returns all revisions of a pipeline, the oldest first, from a copy of the bucket: the
+// newest may be missing for a moment. It returns events.ErrNotFound if the pipeline never existed.
 func Revisions(ctx context.Context, bus events.KVBuckets, name string) ([]Revision, error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
@@ -211,7 +212,7 @@ func Revisions(ctx context.Context, bus events.KVBuckets, name string) ([]Revisi
 	return all, nil
 }
 
-// ActiveRuns is the error for a pipeline that is not removed because runs of it have not ended.
+// ActiveRuns is the error of removing a pipeline whose runs have not all ended.
 type ActiveRuns struct {
 	Pipeline string
 	Runs     []string
@@ -221,21 +222,21 @@ func (a *ActiveRuns) Error() string {
 	return fmt.Sprintf("pipeline %s has %d runs that have not ended: %s", a.Pipeline, len(a.Runs), strings.Join(a.Runs, ", "))
 }
 
-// Remove removes a pipeline: from then on its events are refused, as those of one that never was
-// applied. Its revisions stay readable, for jobs that are on the queue and for questions about
-// earlier runs. While runs of it have not ended the error is *ActiveRuns, unless cancel is set,
-// which cancels them; a job that a worker has ends with its own event, after the pipeline is gone.
-// A run that begins between the check and the removal, and has no job then, is ended by a sweep.
+// Remove removes a pipeline: from then on its events are refused, like those of one that was never
+// applied. Its revisions stay readable, for jobs on the queue and for queries about earlier runs.
+// If runs of it have not ended the error is *ActiveRuns, unless cancel is set, which cancels them;
+// a job in progress ends with its own event, after the pipeline is gone. A run that begins between
+// the check and the removal, and has no job then, is ended by a sweep.
 //
 // The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it
-// was applied again meanwhile. The runs that are checked are those of a copy of the joins, each
-// read from the leader.
+// was applied again meanwhile. It checks the runs in a copy of the joins, and reads each of them
+// from the leader.
 func Remove(ctx context.Context, bus events.Bus, name string, cancel bool) (removed uint64, cancelled []string, err error) {
 	d, err := New(ctx, bus, nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	applied, err := d.pipelines.Get(ctx, name) // one that can't be read is removed too
+	applied, err := d.pipelines.Get(ctx, name) // a pipeline that can't be read is removed too
 	if err != nil {
 		return 0, nil, fmt.Errorf("pipeline %s: %w", name, err)
 	}
@@ -259,7 +260,7 @@ func Remove(ctx context.Context, bus events.Bus, name string, cancel bool) (remo
 	return applied.Revision, cancelled, d.removeAdmission(ctx, name)
 }
 
-// active are the runs of a pipeline that have not ended.
+// active returns the runs of a pipeline that have not ended.
 func (d *Dispatcher) active(ctx context.Context, name string) (runs []string, err error) {
 	for copied, err := range d.joins.All(ctx) {
 		if err != nil {
@@ -287,15 +288,15 @@ func (d *Dispatcher) active(ctx context.Context, name string) (runs []string, er
 	return runs, nil
 }
 
-// removeAdmission forgets which runs of a pipeline waited, and whether it was paused: one that is
-// applied under its name starts without either.
+// removeAdmission removes the list of a pipeline's waiting runs, and whether it was paused: a
+// pipeline that is applied under its name starts without either.
 func (d *Dispatcher) removeAdmission(ctx context.Context, name string) error {
 	for pause := (events.Pause{}); ; {
 		_, entry, err := readAdmission(ctx, d.admissions, name)
 		if err == nil && entry.Revision == 0 {
 			return nil
 		}
-		if entry.Revision != 0 { // also one that can't be read
+		if entry.Revision != 0 { // also an admission that can't be read
 			err = d.admissions.Delete(ctx, name, entry.Revision)
 		}
 		if !errors.Is(err, events.ErrConflict) {
@@ -307,8 +308,8 @@ func (d *Dispatcher) removeAdmission(ctx context.Context, name string) error {
 	}
 }
 
-// wasRemoved reports whether a pipeline that is not applied once was: its bucket holds the mark of
-// its removal. One of which nothing is known, because the bus has lost it, was not.
+// wasRemoved reports whether a pipeline that is not applied was removed: its bucket then holds the
+// marker of its removal. A pipeline that the bus has lost was not.
 func (d *Dispatcher) wasRemoved(ctx context.Context, name string) (removed bool, err error) {
 	for entry, err := range d.pipelines.History(ctx, name) {
 		if err != nil {

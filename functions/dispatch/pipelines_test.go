@@ -94,8 +94,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A run may begin while its pipeline is removed. A sweep ends it, or the operator does; a run that
-// has a job continues.
+// A run may begin while its pipeline is removed. A sweep or the operator ends it; a run that has a
+// job continues.
 func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,8 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 	})
 }
 
-// A bus that has lost its pipelines has removed none: their runs wait until they are applied again.
+// If the bus has lost its pipelines, none was removed: their runs wait until they are applied
+// again.
 func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, both)
@@ -151,8 +152,8 @@ func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	}
 }
 
-// A newer Stoker may have applied a pipeline that dispatchers still running can't read: events and
-// outcomes wait for dispatchers that can.
+// A newer Stoker may apply a pipeline that the running dispatchers can't read: events and outcomes
+// wait for dispatchers that can.
 func TestAPipelineThatCanNotBeReadMakesItsEventsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ trainer: {wait_for: [transform], train_args: {num_steps: 1}, hyperparameters: no
 concurrency: 1
 `
 
-// poisonBus counts deliveries, and fails what one pipeline needs.
+// poisonBus counts deliveries, and fails the requests that one pipeline needs.
 type poisonBus struct {
 	events.Bus
 	write         func() error // of the pipeline's joins
@@ -62,7 +62,7 @@ func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duratio
 	return delayed{delivery, b}, nil
 }
 
-// delayed notes the delays with which events are handed back.
+// delayed records the delays with which events are handed back.
 type delayed struct {
 	events.EventDelivery
 	b *poisonBus
@@ -169,8 +169,7 @@ func unreadablePipeline(t *testing.T, b *poisonBus) {
 	b.entry(t, events.KVPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
 }
 
-// unanswered is the class of events for which the bus does not answer: they are delivered again
-// sooner.
+// unanswered is the class of events for which the bus does not answer: they are redelivered sooner.
 const unanswered = "a bus that does not answer"
 
 // poisons are the classes of errors, each made permanent for one pipeline.
@@ -209,10 +208,10 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 }
 
 const (
-	poisonEvents = 5 * dispatch.DefaultConcurrency // each second as many fail as are handled at once
+	poisonEvents = 5 * dispatch.DefaultConcurrency // each second as many events fail as are handled at once
 	otherEvents  = 200
-	enough       = 4 * time.Second        // for the others, some five times what they take undisturbed
-	longestPause = 375 * time.Millisecond // of the dispatcher, while the bus does not answer: see events.Pause
+	enough       = 4 * time.Second        // for the other events, some five times what they need undisturbed
+	longestPause = 375 * time.Millisecond // pause of the dispatcher while the bus does not answer: see events.Pause
 )
 
 // An event that fails permanently, for whatever reason, must not hold up the events of other
@@ -226,7 +225,7 @@ func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 			t.Parallel()
 			most := undisturbed * 6 / 5
 			if name == unanswered {
-				most += 3 * longestPause // one that had begun just before the others came, and one after each failing event
+				most += 3 * longestPause // an event that had begun just before the others arrived, and one after each failing event
 			}
 			if took := timeOfOthers(t, name, poison); took > most {
 				t.Errorf("%d events of another pipeline took %v, %v without failing events", otherEvents, took, undisturbed)
@@ -262,8 +261,8 @@ func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)
 	return took
 }
 
-// rounds is how often an event is delivered at most within a time, if it is handed back with the
-// delays of events.RedeliveryDelay, or of RedeliveryDelayAway.
+// rounds returns how often an event is delivered at most within a time, if it is handed back with
+// the delays of events.RedeliveryDelay, or of RedeliveryDelayAway.
 func rounds(within time.Duration, away bool) (n int) {
 	for delay := 3 * time.Second / 4; within > 0; delay *= 2 {
 		if away {
@@ -276,8 +275,8 @@ func rounds(within time.Duration, away bool) (n int) {
 }
 
 // othersAreDispatched publishes events of another pipeline and returns how long it takes until they
-// are dispatched. The failing events, handed back with growing delays, come between once each at
-// most.
+// are dispatched. The failing events, handed back with growing delays, are handled in between once
+// each at most.
 func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) time.Duration {
 	t.Helper()
 	for i := range otherEvents {
@@ -336,7 +335,7 @@ func dispatchedRuns(t *testing.T, bus events.Bus, pipeline string) (n int) {
 }
 
 // JetStream redelivers before it delivers new messages: many failing events, all due again at once
-// as after an outage, come first, each once, and do not hold up others after that.
+// as after an outage, are delivered first, each once, and do not hold up others after that.
 func TestManyFailingEventsOnARealBusDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir()})
@@ -354,7 +353,7 @@ func TestManyFailingEventsOnARealBusDoNotHoldUpOthers(t *testing.T) {
 	unreadablePipeline(t, b)
 	apply(t, bus, alone)
 	b.publishPoison(t, failing)
-	var earlier []events.EventDelivery // a dispatcher before this one had them, and lost its bus
+	var earlier []events.EventDelivery // an earlier dispatcher had them, and lost its bus
 	for range failing {
 		delivery, err := bus.Follow(t.Context(), dispatch.Reader, time.Minute)
 		if err != nil {

@@ -189,7 +189,8 @@ func TestAForcedEventSaltsItsRunsJob(t *testing.T) {
 	}
 }
 
-// Several dispatchers handle events out of the log's order, and one whose effect failed comes last.
+// Several dispatchers handle events in another order than the log's, and one whose effect failed is
+// handled last.
 func TestTheOrderInWhichEventsAreHandledDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, alone)
@@ -212,7 +213,7 @@ func TestTheOrderInWhichEventsAreHandledDoesNotMatter(t *testing.T) {
 	}
 }
 
-// An event that was refused when it came is no part of its run, unless it was handled again since.
+// An event that was refused at first is not part of its run, unless it was handled again since.
 func TestARefusedEventCountsOnceItIsHandledAgain(t *testing.T) {
 	t.Parallel()
 	for again, want := range map[bool]string{false: "s3://bkt/graph2", true: "s3://bkt/graph"} {
@@ -221,7 +222,7 @@ func TestARefusedEventCountsOnceItIsHandledAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		arrive(t, bus, d, "monday") // and is refused: there is no such pipeline yet
+		arrive(t, bus, d, "monday") // refused, because the pipeline does not exist yet
 		apply(t, bus, joined)
 		if again {
 			for r := range bus.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTransformReady}}) {

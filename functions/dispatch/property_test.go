@@ -46,7 +46,7 @@ var policies = []policy{
 type policy struct {
 	keys       string
 	waits      []events.Kind
-	latest     bool // hyperparameters: the pipeline's last best where the run has none
+	latest     bool // hyperparameters: the pipeline's last best if the run has none
 	limit      int
 	supersedes bool
 	onFailed   string // of its tuner
@@ -62,9 +62,9 @@ func (p policy) text() string {
 	return "pipeline: penguin\nmodule: ./penguin_utils.py\n" + fmt.Sprintf(keys, "expire_after: 2h") + "\n"
 }
 
-// Events come in random order, twice, late, or never; dispatchers die before and after any of their
-// effects, and may read as old copies as the contract of the bus allows; a worker does the jobs
-// that it finds. Then every run is what the model computes from the log alone.
+// Events arrive in random order, twice, late, or never; dispatchers die before and after any of
+// their effects, and may read copies as old as the contract of the bus allows; a worker does the
+// jobs that it finds. In the end every run is as the model computes it from the log alone.
 func TestWhateverHappensEveryRunIsWhatTheLogImplies(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(220)
@@ -94,8 +94,8 @@ type world struct {
 	enqueued  map[string]map[string]events.Job // by run and id
 	tuned     map[string]map[string]events.Job // by run and id: tune jobs
 	committed map[string]events.Event          // by job: its outcome
-	busy      map[string]bool                  // runs with a job and no outcome
-	most      int                              // of busy, ever
+	busy      map[string]bool                  // runs with a job and without an outcome
+	most      int                              // most runs that were ever busy at once
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -126,7 +126,7 @@ func (w *world) live() {
 	w.publishAll()
 	time.Sleep(2 * expireAfter)
 	w.calm.Store(true)
-	time.Sleep(2 * expireAfter) // sweeps finish, and runs that wait are admitted
+	time.Sleep(2 * expireAfter) // sweeps finish, and waiting runs are admitted
 	stop()
 	others.Wait()
 	w.check()
@@ -174,7 +174,7 @@ func (w *world) publishAll() {
 	}
 }
 
-// operate pauses and resumes the pipeline, and cancels a run, now and then.
+// operate pauses and resumes the pipeline, and cancels a run, at random.
 func (w *world) operate(i int) {
 	var err error
 	switch {
@@ -222,7 +222,7 @@ func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
 			w.t.Error(err)
 			return
 		}
-		d.Concurrency = 1 + random.IntN(3) // most of a larger number would only wait for events
+		d.Concurrency = 1 + random.IntN(3) // with more, most of them would only wait for events
 		running, crash := context.WithCancel(ctx)
 		stopped := context.AfterFunc(ctx, crash)
 		done := make(chan struct{})
@@ -261,7 +261,7 @@ func (w *world) note(job events.Job) {
 	w.enqueued[job.Run][job.ID] = job
 }
 
-// work is a worker that takes some time, and now and then fails, or loses a job.
+// work is a worker that takes some time, and at random fails or loses a job.
 func (w *world) work(ctx context.Context, function events.Function, random *rand.Rand) {
 	for ctx.Err() == nil {
 		claim, err := w.bus.Claim(ctx, function, []string{"cpu"}, time.Minute)
@@ -308,7 +308,7 @@ func (w *world) commit(job events.Job, event events.Event) events.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if job.Function == events.FunctionTrain {
-		delete(w.busy, job.Run) // before it is published: its reader may enqueue the next job at once
+		delete(w.busy, job.Run) // before it is published, because its reader may enqueue the next job at once
 	}
 	if first, done := w.committed[job.ID]; done {
 		return first
@@ -317,7 +317,8 @@ func (w *world) commit(job events.Job, event events.Event) events.Event {
 	return event
 }
 
-// outcomeOf is the result of most jobs, and a failure of some; the same for the same job.
+// outcomeOf returns a result for most jobs, and a failure for some; always the same for the same
+// job.
 func outcomeOf(job events.Job) events.Event {
 	if job.ID[0] == '0' {
 		return events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("boom")})

@@ -20,17 +20,17 @@ func (d *Dispatcher) readWhole(ctx context.Context, current deployed, run string
 		}
 		if found, err = d.rebuild(ctx, found, current); !errors.Is(err, events.ErrConflict) {
 			return found, err
-		} // else another dispatcher has rebuilt it
+		} // otherwise another dispatcher has rebuilt it
 		if err := pause.Wait(ctx); err != nil {
 			return held{}, err
 		}
 	}
 }
 
-// rebuild makes a join from what the log holds of its run, in the place of one that can't be read.
-// It is as far as the log knows: a run that has an outcome gets no second job. What is not in the
-// log is forgotten: which revision of the pipeline had been pinned, and which event had been
-// handled again after it was refused.
+// rebuild replaces a join that can't be read by one made from what the log holds of its run. The
+// state of the new join follows from the log: a run that has an outcome gets no second job. What is
+// not in the log is lost: which revision of the pipeline was pinned, and which event was handled
+// again after it was refused.
 func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed) (held, error) {
 	d.log.ErrorContext(ctx, "join is rebuilt from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
 	j, err := d.remembered(ctx, broken, current)
@@ -49,7 +49,7 @@ func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed)
 	return held{Join: j}, nil
 }
 
-// remembered returns the join of a run that the log implies.
+// remembered returns the join of a run that follows from the log.
 func (d *Dispatcher) remembered(ctx context.Context, broken held, current deployed) (join.Join, error) {
 	past, err := d.past(ctx, broken.Pipeline, broken.Run)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Dispatcher) remembered(ctx context.Context, broken held, current deploy
 	return d.recall(ctx, past, broken.Run, current)
 }
 
-// recall is the join of a run that follows from all that the log holds of it.
+// recall returns the join of a run that follows from all that the log holds of it.
 func (d *Dispatcher) recall(ctx context.Context, past *join.Past, run string, current deployed) (join.Join, error) {
 	j := past.Join(current.spec, run)
 	outcome, over := past.Outcome()
@@ -76,16 +76,16 @@ func (d *Dispatcher) recall(ctx context.Context, past *join.Past, run string, cu
 	return j.Concluded(outcome.Message.Sequence), err
 }
 
-// dispatched is a complete join whose training is known to have been enqueued.
+// dispatched returns a complete join whose training is known to have been enqueued.
 func (d *Dispatcher) dispatched(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
 	job, err := d.job(ctx, j, events.FunctionTrain, current, join.Retry{})
 	return j.Dispatch(events.FunctionTrain, job.ID, join.Retry{}).Confirmed(), err
 }
 
 // Rebuild brings back the join of a run that the bus has lost, from the log alone, for Retry. The
-// run was admitted before: its join comes back as dispatched, so that it is neither admitted once
-// more nor superseded, and no job of this run or another is enqueued. A join that is there, and can
-// be read, is left as it is.
+// run was admitted before, so its join is rebuilt as dispatched: it is neither admitted again nor
+// superseded, and no job of this run or another is enqueued. A join that exists and can be read is
+// left as it is.
 func (d *Dispatcher) Rebuild(ctx context.Context, pipeline, run string) error {
 	lost, err := d.read(ctx, pipeline, run)
 	if err != nil || lost.at != 0 && lost.damage == nil {
@@ -102,7 +102,7 @@ func (d *Dispatcher) Rebuild(ctx context.Context, pipeline, run string) error {
 	return err
 }
 
-// lost is what a run's join was when its training had been enqueued.
+// lost returns a run's join as it was when its training had been enqueued.
 func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (join.Join, error) {
 	current, err := d.pipeline(ctx, pipeline)
 	if err != nil {
@@ -122,25 +122,25 @@ func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (join.Join,
 	return d.dispatched(ctx, j, current)
 }
 
-// A bus that does not sync each write (sync_interval: always) loses what it has acknowledged in the
-// last minutes when its machine loses power, and so does one that is restored from a backup.
-// The log and the joins are streams of their own: an event may be there, acknowledged by its
-// dispatcher, and its join be gone or old. Then no dispatcher would ever handle the event again.
+// A bus that does not sync each write (sync_interval: always) loses messages that it acknowledged
+// in the last minutes when its machine loses power, and so does one that is restored from a backup.
+// The log and the joins are separate streams: an event may exist, acknowledged by its dispatcher,
+// while its join is gone or old. Then no dispatcher would ever handle the event again.
 //
 // So a dispatcher compares the latest events of the log with their joins when it starts, and again
-// when it finds that a join which it wrote is older than what it wrote. Handling an event again is
+// when it finds that a join is older than the one that it wrote. Handling an event again is
 // harmless.
 
-// rechecked is what a dispatcher has to remember for that. It may be used from several goroutines.
+// rechecked is the state of that comparison. It may be used by several goroutines at once.
 type rechecked struct {
 	mu       sync.Mutex
 	done     bool   // since the start, or since the bus was last found to have lost something
 	handled  uint64 // newest event that was handled
 	key      string // of the join that was written last
-	revision uint64 // at which
+	revision uint64 // of that join
 }
 
-// replayLast is how many messages of the log are compared: more than come in the minutes between
+// replayLast is how many messages of the log are compared: more than arrive in the minutes between
 // two syncs of a busy bus.
 const replayLast = 20_000
 
@@ -158,19 +158,19 @@ func (r *rechecked) wrote(key string, revision uint64) {
 	}
 }
 
-// sweptTo is what the entry of the last sweep says.
+// sweptTo is the content of the entry of the last sweep.
 type sweptTo struct {
-	Handled uint64 `json:"handled,omitempty"` // every event up to here had been handled by some dispatcher, or is still to be delivered
+	Handled uint64 `json:"handled,omitempty"` // every event up to here was handled by some dispatcher, or is still to be delivered
 }
 
-// sweptTo is the value of the entry of a sweep.
+// sweptTo returns the value of the entry of a sweep.
 func (d *Dispatcher) sweptTo() ([]byte, error) {
 	d.rechecked.mu.Lock()
 	defer d.rechecked.mu.Unlock()
 	return json.Marshal(sweptTo{d.rechecked.handled})
 }
 
-// heard takes over what another dispatcher, or an earlier process, had handled.
+// heard adopts what another dispatcher, or an earlier process, had handled.
 func (d *Dispatcher) heard(last events.Entry) {
 	var to sweptTo
 	if json.Unmarshal(last.Value, &to) == nil {
@@ -201,15 +201,15 @@ func (d *Dispatcher) hasLost(ctx context.Context) (bool, error) {
 	return err != nil || entry.Revision < revision, nil
 }
 
-// knownJoins are the joins of a sweep, by key; nil where the latest events are not to be compared
-// with them.
+// knownJoins are the joins of a sweep, by key; nil if the latest events are not to be compared with
+// them.
 type knownJoins map[string]join.Join
 
 func (k knownJoins) note(entry events.Copy) {
 	if k == nil {
 		return
 	}
-	j, _ := DecodeJoin(events.Entry(entry)) // one that can't be read is repaired by the same sweep
+	j, _ := DecodeJoin(events.Entry(entry)) // a join that can't be read is repaired by the same sweep
 	if j.State != join.Waiting {
 		j = join.Join{State: j.State}
 	}
@@ -242,7 +242,7 @@ func (s *sweep) replay(ctx context.Context, joins knownJoins) error {
 	s.rechecked.mu.Lock()
 	from := max(s.rechecked.handled, replayLast) - replayLast + 1
 	s.rechecked.mu.Unlock()
-	delivered, err := s.bus.Delivered(ctx, Reader) // what is behind it is still to be handled for the first time
+	delivered, err := s.bus.Delivered(ctx, Reader) // later events have not been delivered yet
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *sweep) replay(ctx context.Context, joins knownJoins) error {
 func (s *sweep) replayEvent(ctx context.Context, recorded events.Recorded, joins knownJoins) error {
 	event, ok := join.EventOf(recorded)
 	if recorded.Err != nil || !ok || !usable(recorded) || s.of(ctx, recorded.Event.Pipeline).err != nil {
-		return nil // refused when it came, or delivered again until its pipeline can be read
+		return nil // it was refused at first, or is redelivered until its pipeline can be read
 	}
 	key, current := JoinKey(recorded.Event.Pipeline, recorded.Event.Run), s.of(ctx, recorded.Event.Pipeline).current
 	known, there := joins[key]

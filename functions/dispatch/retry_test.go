@@ -13,8 +13,8 @@ import (
 
 var replayed = join.Retry{Salt: "salt", Request: "replay-1"}
 
-// The outcome of a run's first job is not that of a job that is requested while the first is under
-// way: if the queue loses the second, it is enqueued again.
+// The outcome of a run's first job is not the outcome of a job that is requested while the first is
+// in progress: if the queue loses the second, it is enqueued again.
 func TestTheOutcomeOfAnEarlierJobIsNoneOfALaterOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,8 +51,8 @@ func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T
 	}
 }
 
-// An outcome that is noted while another job of the run is requested is still that of the earlier
-// job.
+// An outcome that is recorded while another job of the run is requested is still that of the
+// earlier job.
 func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]join.Retry{"another job": replayed, "the same job": {Request: "replay-1"}} {
@@ -65,7 +65,7 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 				if _, err := bus.Publish(t.Context(), outcomeOf(first)); err != nil {
 					t.Fatal(err)
 				}
-				racing := &interrupted{Memory: bus, before: func() { drain(t, d) }} // notes the outcome between read and write
+				racing := &interrupted{Memory: bus, before: func() { drain(t, d) }} // records the outcome between read and write
 				other, err := dispatch.New(t.Context(), racing, nil)
 				if err == nil {
 					_, err = other.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, again)
@@ -83,7 +83,7 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 }
 
 // An event that is delivered once more, after the bus has lost the join of its run, makes no second
-// job of a run that has its model, even if its pipeline has changed.
+// job for a run that has its model, even if its pipeline has changed.
 func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, alone)

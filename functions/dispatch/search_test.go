@@ -22,7 +22,8 @@ trainer: {wait_for: [transform, hparams], expire_after: 2h, window: 2}
 tuner: {when: always, on_failed: fail, resources: {class: gpu}}
 `
 
-// tuneJobs takes the tune jobs off their queue, and says which a worker would find cancelled.
+// tuneJobs takes the tune jobs off their queue, and returns which of them a worker would find
+// cancelled.
 func tuneJobs(t *testing.T, bus events.Bus) (all []events.Job, cancelled []bool) {
 	t.Helper()
 	for {
@@ -357,7 +358,7 @@ func TestALostTuneJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	}
 }
 
-// The hyperparameters that a search may reuse are looked up once, when it is due, and stay,
+// The hyperparameters that a search may reuse are looked up once, when it is due, and don't change,
 // whatever is published afterwards.
 func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 	t.Parallel()
@@ -379,7 +380,7 @@ func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 			second := tuneJob(t, bus)
 			publish(t, bus, "another", "h", hparams("s3://bkt/later"))
 			publish(t, bus, "sunday", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
-			drain(t, d) // which enqueues the job again
+			drain(t, d) // enqueues the job again
 			again, _ := tuneJobs(t, bus)
 			for _, job := range append(again, second) {
 				if job.ID != second.ID || job.Inputs.Hyperparameters != "s3://bkt/found" {
@@ -394,7 +395,7 @@ func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
 }
 
 // A tune job that reuses has published the result of the run's own tuning: no dispatcher cancels
-// it, and the run trains with it.
+// it, and the run trains with that result.
 func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: {when: changed, resources: {class: gpu}}\n")

@@ -8,21 +8,22 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// sharedReads are reads of keys at the leader that several events ask for at once: one request
-// answers all that asked before it was sent. So each caller gets what a request of its own could
-// have got, and a burst of events sends few. The zero value is ready to use.
+// sharedReads shares reads of keys at the leader among events that need the same key at once: one
+// request answers all callers that asked before it was sent. So each caller gets a value that a
+// request of its own could have got, and a burst of events sends few requests. The zero value is
+// ready to use. Its methods may be called by several goroutines at once.
 type sharedReads struct {
 	mu   sync.Mutex
 	keys map[string]*sharedKey
 }
 
-// sharedKey is a key that is read now, or will be.
+// sharedKey is a key that is being read, or will be.
 type sharedKey struct {
 	running bool
-	next    *sharedRead // for callers that have asked since the running one was sent; nil: none has
+	next    *sharedRead // for callers that have asked since the running read was sent; nil: none has
 }
 
-// sharedRead is one request. What it finds is set once done is closed.
+// sharedRead is one request. Its result is set once done is closed.
 type sharedRead struct {
 	begin chan struct{} // closed when the running one has ended
 	done  chan struct{}
@@ -30,9 +31,9 @@ type sharedRead struct {
 	err   error
 }
 
-// get reads a key by read, or takes what another caller's read finds that begins after this call.
-// An error of the caller's own ctx is its own: if another caller's ctx has ended, this one reads by
-// itself.
+// get reads a key with read, or returns the result of another caller's read that begins after this
+// call. An error of the caller's own ctx is its own: if another caller's ctx has ended, this one
+// reads by itself.
 func (s *sharedReads) get(ctx context.Context, key string, read func(context.Context) (events.Entry, error)) (events.Entry, error) {
 	call, mine := s.join(key)
 	if !mine {
@@ -57,7 +58,7 @@ func (s *sharedReads) get(ctx context.Context, key string, read func(context.Con
 // errUnread is the error of a read that has not returned, because it panicked.
 var errUnread = errors.New("the read has not returned")
 
-// join returns the read that answers callers of now; mine if the caller is to make it.
+// join returns the read that answers callers who ask now; mine is true if the caller is to make it.
 func (s *sharedReads) join(key string) (call *sharedRead, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func (k *slowKey) read(ctx context.Context) (events.Entry, error) {
 }
 
 // A caller may only get a value that was read after it asked: a pipeline that was applied before
-// counts.
+// that counts.
 func TestASharedReadBeginsAfterItsCallersHaveAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestASharedReadBeginsAfterItsCallersHaveAsked(t *testing.T) {
 			get(2) // the first read had begun
 		}
 		time.Sleep(time.Second)
-		get(3) // and now the second
+		get(3) // and now the second one
 		callers.Wait()
 		if len(reads.keys) != 0 {
 			t.Errorf("%d keys are remembered", len(reads.keys))
@@ -70,7 +70,7 @@ func TestAReadThatFailsIsRepeatedByEachCaller(t *testing.T) {
 		stopped, stop := context.WithCancel(t.Context())
 		callers.Go(func() { _, _ = reads.get(t.Context(), "key", key.read) })
 		synctest.Wait()
-		callers.Go(func() { // whose read the next one waits for
+		callers.Go(func() { // the next read waits for this one
 			if _, err := reads.get(stopped, "key", key.read); !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v", err)
 			}

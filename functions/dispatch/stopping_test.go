@@ -23,7 +23,7 @@ func (b *stuckBus) Enqueue(ctx context.Context, _ events.Job) error {
 	return context.Cause(ctx)
 }
 
-// An event that a stopping dispatcher was handling is free for another one at once, without a
+// An event that a stopping dispatcher was handling is delivered to another one at once, without a
 // warning in the log.
 func TestAnEventOfAStoppingDispatcherIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()

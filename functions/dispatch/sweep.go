@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// sweepShare keeps sweeps of a large bucket from taking more than a twentieth of the time.
+// sweepShare keeps the sweeps of a large bucket from taking more than a twentieth of the time.
 const sweepShare = 20
 
 // sweeps sweeps whenever it is this dispatcher's turn, until ctx ends.
@@ -33,7 +33,7 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 	return nil
 }
 
-// sweepSafely recovers from a panic that one run causes: events are handled still.
+// sweepSafely recovers from a panic that one run causes, so that events are still handled.
 func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -43,7 +43,7 @@ func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
 	return d.Sweep(ctx)
 }
 
-// Sweep goes through all runs once and does what is left to do: it ends those that have waited for
+// Sweep goes through all runs once and completes what is left to do: it ends those that have waited
 // too long, announces those that ended unannounced, dispatches those that lack a job, enqueues jobs
 // again that may be lost, and removes runs from admissions that have their outcome. Several
 // dispatchers may sweep at once.
@@ -83,7 +83,7 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 type sweep struct {
 	*Dispatcher
 	now  time.Time // by the bus's clock
-	own  time.Time // by this machine's
+	own  time.Time // by this machine's clock
 	seen map[string]*swept
 	errs []error
 
@@ -98,7 +98,8 @@ type swept struct {
 	lacking []held // runs whose current stage lacks its job
 }
 
-// note keeps an error and lets the sweep go on: one run in trouble does not hold up the others.
+// note keeps an error and lets the sweep continue: one run with an error does not hold up the
+// others.
 func (s *sweep) note(err error) {
 	if err != nil {
 		s.errs = append(s.errs, err)
@@ -120,8 +121,8 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 	return s.seen[pipeline]
 }
 
-// run reads the copy of one join, and does what its state asks for if that is still so at the
-// leader: copies may be old.
+// run reads the copy of one join, and does what its state requires if the leader still has that
+// state: copies may be old.
 func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 	run := hold(events.Entry(entry))
 	if run.damage == nil && !s.isDue(ctx, run) {
@@ -180,10 +181,10 @@ func (s *sweep) isDue(ctx context.Context, run held) bool {
 	return run.Expire(spec, s.clocks()).State == join.Ended || run.Decide(spec, run.Events).SearchDue()
 }
 
-// A run whose job was enqueued long ago, and that has no outcome, may have lost it with a bus that
-// was restored from a backup, say. It is rechecked after recheckAfter sweeps, and then after as
-// many again; at most maxRechecks runs in one sweep. That bounds what a long queue costs. A run
-// whose job may never have been enqueued is rechecked after one sweep.
+// A run whose job was enqueued long ago, and that has no outcome, may have lost it, for example
+// because the bus was restored from a backup. It is rechecked after recheckAfter sweeps, and then
+// after as many again; at most maxRechecks runs are rechecked in one sweep, which limits the cost
+// of a long queue. A run whose job may never have been enqueued is rechecked after one sweep.
 const (
 	recheckAfter = 10
 	maxRechecks  = 100
@@ -191,7 +192,7 @@ const (
 
 // overdue reports whether to recheck the job of a run now.
 func (s *sweep) overdue(run held) bool {
-	since := s.now.Sub(run.written) // below zero if the bus's clock was set back
+	since := s.now.Sub(run.written) // negative if the bus's clock was set back
 	wait, stage := recheckAfter*s.SweepEvery, run.Current()
 	if stage.Unconfirmed {
 		wait = s.SweepEvery
@@ -202,8 +203,8 @@ func (s *sweep) overdue(run held) bool {
 // clocks are the times by which a run may have waited for too long.
 func (s *sweep) clocks() join.Clocks { return join.Clocks{Bus: s.now, Own: s.own} }
 
-// check cancels the jobs on the queue of a run that has ended, until that has been so for longer
-// than a dispatcher takes between reading a join and acting on it.
+// check cancels the jobs on the queue of a run that has ended, until the run has been ended for
+// longer than a dispatcher takes between reading a join and acting on it.
 func (s *sweep) check(ctx context.Context, run held) error {
 	if run.Ending.Checked || !run.Ending.Announced {
 		return nil
@@ -221,8 +222,8 @@ func (s *sweep) check(ctx context.Context, run held) error {
 	return err
 }
 
-// checkedAfter is after how many sweeps no dispatcher is expected to act on what a run was before
-// it ended.
+// checkedAfter is the number of sweeps after which no dispatcher is expected to act on the state
+// that a run had before it ended.
 const checkedAfter = 2
 
 // repaired rebuilds a join that can't be read, and continues with it.
@@ -236,7 +237,7 @@ func (s *sweep) repaired(ctx context.Context, broken held) error {
 	}
 	run, err := s.rebuild(ctx, broken, pipeline.current)
 	if errors.Is(err, events.ErrConflict) {
-		return nil // another dispatcher has
+		return nil // another dispatcher has done so
 	}
 	if err != nil {
 		return err
@@ -244,9 +245,9 @@ func (s *sweep) repaired(ctx context.Context, broken held) error {
 	return s.advance(ctx, run, pipeline.current)
 }
 
-// waiting ends a run that has waited for too long, by all events that the log has of it: the
-// dispatchers that handle them may be behind. A run that has had all it waits for since its
-// pipeline was changed is dispatched.
+// waiting ends a run that has waited too long, by all its events in the log, because the
+// dispatchers that handle them may be behind. It dispatches a run that has had all it waits for
+// since its pipeline was changed.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	all, err := s.eventsOf(ctx, run.Join)
 	if err != nil {
@@ -270,11 +271,11 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	return s.advance(ctx, written, current)
 }
 
-// recheck notes the outcome of a run's training if that is in the log, and otherwise makes sure
-// that the job of the run's current stage is on the queue. The join is written again, so that the
-// bus notes when that was.
+// recheck records the outcome of a run's training if it is in the log, and otherwise ensures that
+// the job of the run's current stage is on the queue. It writes the join again, so that the bus
+// records the time.
 func (s *sweep) recheck(ctx context.Context, run held, pipeline *swept) error {
-	if pipeline.err != nil && !pipeline.removed { // the revision that the stage has pinned is there still
+	if pipeline.err != nil && !pipeline.removed { // the revision that the stage has pinned still exists
 		return pipeline.err
 	}
 	outcome, found, err := s.outcome(ctx, run.Join)
@@ -328,8 +329,8 @@ func (s *sweep) admission(ctx context.Context, pipeline *swept) error {
 	return errors.Join(err, all(failed))
 }
 
-// over are the runs that are admitted and have their outcome. It came before they were admitted: a
-// worker was quicker than the dispatcher that enqueued the job.
+// over returns the admitted runs that have their outcome. The outcome arrived before they were
+// admitted, because a worker was faster than the dispatcher that enqueued the job.
 func (s *sweep) over(ctx context.Context, admission join.Admission, current deployed) (runs []string) {
 	for _, position := range admission.Admitted {
 		over, err := s.isOver(ctx, position.Run, current)
@@ -341,8 +342,8 @@ func (s *sweep) over(ctx context.Context, admission join.Admission, current depl
 	return runs
 }
 
-// isOver reads one of them. One that is not over must have its job on the queue, for others wait
-// behind it.
+// isOver reads one of them. A run that is not over must have its job on the queue, because others
+// wait behind it.
 func (s *sweep) isOver(ctx context.Context, name string, current deployed) (bool, error) {
 	run, err := s.read(ctx, current.spec.Name, name)
 	if err != nil || run.State == join.Ended || run.Current().Job == "" {

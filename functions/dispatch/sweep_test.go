@@ -26,7 +26,7 @@ func TestALostJobOfAnAdmittedRunIsEnqueuedAtOnce(t *testing.T) {
 	wantJobs(t, bus, "a is done", "b")
 }
 
-// missed is how long a job is gone before a sweep rechecks it, and a bit.
+// missed is a little longer than a job is gone before a sweep rechecks it.
 const missed = 11 * time.Minute
 
 func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
@@ -36,7 +36,7 @@ func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
 		arrive(t, bus, d, "lost", "done", "announced before it was marked")
 		first := wantJobs(t, bus, "they vanish from the queue", "lost", "done", "announced before it was marked")
 		finish(t, bus, d, first[1])
-		if _, err := bus.Publish(t.Context(), outcomeOf(first[2])); err != nil { // no dispatcher handles it
+		if _, err := bus.Publish(t.Context(), outcomeOf(first[2])); err != nil { // not handled by any dispatcher
 			t.Fatal(err)
 		}
 		sweep(t, d)
@@ -98,8 +98,8 @@ func TestASweepRechecksALimitedNumberOfJobs(t *testing.T) {
 	})
 }
 
-// Only a worker that finds its job cancelled announces the end: cancelling a job that the bus has
-// lost enqueues it.
+// Only a worker that finds its job cancelled announces the end, so cancelling a job that the bus
+// has lost enqueues it.
 func TestCancelEnqueuesALostJobForAWorkerToEnd(t *testing.T) {
 	t.Parallel()
 	bus, d := setup(t, fmt.Sprintf(limited, "1"))
@@ -127,7 +127,7 @@ func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 }
 
 // losing is a bus whose joins were set back to an earlier revision: looks is how many reads of one
-// find that, until it is written again.
+// return that, until it is written again.
 type losing struct {
 	*bustest.Memory
 	looks int
@@ -155,7 +155,7 @@ func (r losingKV) Get(ctx context.Context, key string) (events.Entry, error) {
 	return entry, err
 }
 
-// A bus that has lost power may have the events and not the joins.
+// After a loss of power a bus may have the events and not the joins.
 func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 	t.Parallel()
 	const two = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
@@ -172,7 +172,7 @@ func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sweep(t, d) // the one at the start
+			sweep(t, d) // the sweep at the start
 			publish(t, bus, "whole", "t", transform())
 			publish(t, bus, "half", "t", transform())
 			drain(t, d)

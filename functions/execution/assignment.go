@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Assignment is what every module is assigned, in the terms of TFX's FnArgs: its data, and where it
-// may work.
+// Assignment returns what every module is assigned, in the terms of TFX's FnArgs: its data, and the
+// directories that it may write to.
 func (a *Attempt) Assignment(ctx context.Context, train, eval pipeline.Args) (module.Assignment, error) {
 	w := a.Workspace
 	schema, err := a.schemaPath()
@@ -44,7 +44,7 @@ func (a *Attempt) Assignment(ctx context.Context, train, eval pipeline.Args) (mo
 	}, nil
 }
 
-// patterns are one for each split and artifact, as TFX gives them.
+// patterns returns one file pattern for each split and artifact, as TFX does.
 func (a *Attempt) patterns(args pipeline.Args) []string {
 	var all []string
 	for _, split := range args.Splits {
@@ -57,7 +57,7 @@ func (a *Attempt) patterns(args pipeline.Args) []string {
 	return all
 }
 
-// steps makes None of zero, as TFX does.
+// steps returns nil for zero, which TFX calls None.
 func steps(args pipeline.Args) *int {
 	if args.NumSteps == 0 {
 		return nil
@@ -65,8 +65,8 @@ func steps(args pipeline.Args) *int {
 	return &args.NumSteps
 }
 
-// schemaPath is the schema that the run brought, else the one inside the transform graph that fits
-// its examples.
+// schemaPath returns the path of the run's own schema, else that of the schema inside the transform
+// graph that fits the run's examples.
 func (a *Attempt) schemaPath() (string, error) {
 	if a.Job.Inputs.Schema != "" {
 		return OnlyFile(a.Workspace.In("schema"))
@@ -78,7 +78,7 @@ func (a *Attempt) schemaPath() (string, error) {
 	return There(a.Workspace.In("transform_graph", folder, "schema.pbtxt")), nil
 }
 
-// There is path if it exists, else "".
+// There returns path if it exists, else "".
 func There(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
@@ -109,8 +109,9 @@ func OnlyFile(dir string) (string, error) {
 	return files[0], nil
 }
 
-// numExamples is how many records each split has, as the staged ExampleStatistics artifact says;
-// nil if there is none, "". A child process reads it, within the limits of the job.
+// numExamples returns how many records each split has according to the staged ExampleStatistics
+// artifact; nil if there is none (""). A child process reads the artifact, within the limits of the
+// job.
 func (a *Attempt) numExamples(ctx context.Context, statistics string) (map[string]int64, error) {
 	if statistics == "" {
 		return nil, nil

@@ -26,18 +26,18 @@ type Attempt struct {
 	Started   time.Time
 	Resumed   int // step of the checkpoint that it resumes from; 0: from the start
 
-	from               string                 // which checkpoint that is; "" for none
-	module             code                   // once it was found
-	also               []Input                // that were staged and determine nothing of the result
-	group              *multihost.Round       // of all hosts of the worker's group; nil: this one works alone
+	from               string                 // the checkpoint that it resumes from; "" for none
+	module             code                   // the module, once it is found
+	also               []Input                // staged inputs that don't determine the result
+	group              *multihost.Round       // all hosts of the worker's group; nil: this host works alone
 	round              *multihost.MemberRound // of a host that is a member of the group; nil: it leads, or works alone
 	executor           *Executor
 	checkpoints        *storage.Checkpoints // of the execution; nil before resume
 	checkpointer       *Checkpointer        // nil: the attempt saves no checkpoints
-	mayHaveCheckpoints bool                 // of this attempt or of another
-	obsolete           []*Part              // whose checkpoints nobody needs once the execution is committed
+	mayHaveCheckpoints bool                 // of this attempt or of another one
+	obsolete           []*Part              // parts whose checkpoints are no longer needed once the execution is committed
 
-	log, logTail string // of the module, once it has run: where it is kept, and how it ends
+	log, logTail string // address and last lines of the module's log, once the module has run
 }
 
 // Open begins a try at an execution. The attempt must be closed.
@@ -59,8 +59,8 @@ func (a *Attempt) CloseWith(err *error) {
 	a.Close()
 }
 
-// Close waits until the last checkpoint is sent, so that the next attempt finds it, has the other
-// hosts of the group end what they do for the attempt, and removes the workspace.
+// Close waits until the last checkpoint is sent, so that the next attempt finds it, ends the work
+// of the group's other hosts for the attempt, and removes the workspace.
 func (a *Attempt) Close() {
 	a.stopCheckpointer(false)
 	if a.group != nil {
@@ -69,7 +69,7 @@ func (a *Attempt) Close() {
 	a.Workspace.remove()
 }
 
-// Result is what is known of the attempt's result before its module has run.
+// Result returns what is known of the attempt's result before its module has run.
 func (a *Attempt) Result() result.Result {
 	return result.Result{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: Artifacts(a.Execution.Inputs), Started: a.Started,
@@ -82,12 +82,12 @@ func (a *Attempt) CountTrial(ctx context.Context, status string) {
 	a.executor.opts.Telemetry.Trial(ctx, a.Job.Pipeline, status)
 }
 
-// Readers of an event, a manifest or a reason are on another machine, and the workspace is gone by
-// then. So whatever an attempt reports passes through the functions below: errors through
-// CloseWith, or AtAddresses where they end sooner; results through publish; texts that are cut to a
-// length through AtAddress first, since half a path is not found again.
+// Events, manifests and reasons are read on other machines, after the workspace was removed. So
+// whatever an attempt reports passes through the functions below: errors through CloseWith, or
+// through AtAddresses if they are handled before; results through publish; texts that are shortened
+// through AtAddress first, because a path that was cut in half isn't recognized.
 
-// AtAddresses makes an error name things as AtAddress does, the end of a log in a failure too.
+// AtAddresses makes an error, and the end of the log in a failure, name things as AtAddress does.
 func (a *Attempt) AtAddresses(err error) error {
 	if err == nil {
 		return nil
@@ -102,10 +102,10 @@ func (a *Attempt) AtAddresses(err error) error {
 	return err
 }
 
-// AtAddress returns a text in which each path of the workspace is replaced by a name that is valid
-// anywhere: the address of an input or of the module, or the path that a file has within the
-// artifact that is made of it: model/Format-Serving. The module's other files begin with working,
-// answers or trials.
+// AtAddress returns the text with each path of the workspace replaced by a name that is valid on
+// any machine: the address of an input or of the module, or the path that a file has within the
+// artifact that it is published in, like model/Format-Serving. The module's other files begin with
+// working, answers or trials.
 func (a *Attempt) AtAddress(text string) string { return a.names().Replace(text) }
 
 // resultAtAddress is AtAddress for a result in JSON.
@@ -120,7 +120,7 @@ func (a *Attempt) names() *strings.Replacer {
 	return a.replacer(func(text string) string { return text })
 }
 
-// replacer puts names in the place of paths, both as they are written in a text.
+// replacer replaces paths by names, both in the form in which written returns them.
 func (a *Attempt) replacer(written func(string) string) *strings.Replacer {
 	type named struct{ path, name string }
 	dir := a.Workspace.Path("")
@@ -134,7 +134,7 @@ func (a *Attempt) replacer(written func(string) string) *strings.Replacer {
 		ref, dir := in.Listing.Ref, a.Workspace.In(in.Dir)
 		address := strings.TrimSuffix(ref.String(), "/")
 		if files := in.Listing.Files; len(files) == 1 && files[0].Path == path.Base(ref.Key) {
-			all = append(all, named{filepath.Join(dir, files[0].Path), address}) // an object, which is staged in a folder
+			all = append(all, named{filepath.Join(dir, files[0].Path), address}) // an object, which is staged in a directory
 		}
 		all = append(all, named{dir, address})
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// cancelTime bounds the cancelling of a job whose own time is over.
+// cancelTime limits how long a job can be cancelled for after its own context has ended.
 const cancelTime = time.Minute
 
-// cancel makes sure that a cancelled job has no result any more, not even from an attempt that does
-// not know yet: the execution gets a cancelled commit, by the condition that any commit is written
-// with. If a result was committed before, its event is returned. cancel continues after ctx has
-// ended, for as long as the lease is held.
+// cancel ensures that a cancelled job has no result, not even from an attempt that does not yet
+// know of the cancellation: it writes a cancelled commit to the execution, by the same condition as
+// any commit. If a result was committed before, cancel returns its event. cancel continues after ctx
+// has ended, for as long as the lease is held.
 func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
@@ -41,14 +41,14 @@ func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([
 	return evs, e.failed(err)
 }
 
-// commitCancelled returns a result if one was committed before, else the failure of kind cancelled.
+// commitCancelled returns a result if one was committed before, else a failure of kind cancelled.
 func (x *Executor) commitCancelled(ctx context.Context, e Execution) (*Committed, error) {
 	for {
 		done, err := x.committed(ctx, &e)
 		if done != nil || err != nil {
 			return done, err
 		}
-		// Whether this commit or another one was first, the next lookup says.
+		// The next lookup tells whether this commit or another one was first.
 		if _, _, err := x.putCommit(ctx, e, storage.Commit{Attempt: e.attempt, Cancelled: true}); err != nil {
 			return nil, events.Fail(events.FailureUnavailable, err)
 		}

@@ -15,15 +15,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// Bounds of a check where the pipeline sets none.
+// Limits of a check for which the pipeline sets none.
 const (
 	checkTime   = 15 * time.Minute
 	checkMemory = 4 << 30 // bytes
 )
 
-// CheckFiles has files that others made checked in a child process, within the limits of r. An
-// answer that refuses them is returned as it is; errors are *events.Failures. It never fails for
-// what the process printed: a graph decides that.
+// CheckFiles checks files that others made in a child process, within the limits of r. It returns
+// an answer that refuses the files as it is; its errors are *events.Failures. It ignores what the
+// process printed, because a graph can decide what that is.
 func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
 	ctx, span := telemetry.Start(ctx, "check")
 	defer span.End(&err)
@@ -45,15 +45,15 @@ func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipel
 	return answer, nil
 }
 
-// question is q with what the operator allows.
+// question returns q with the operations that the operator allows.
 func (a *Attempt) question(q modelcheck.Question) modelcheck.Question {
 	q.ExtraOps = a.executor.opts.GraphOps
 	return q
 }
 
-// checkFailure says whose fault it is that a check did not end. Files that need more memory or time
-// than the job may have, or break the process that reads them, are refused: another attempt would
-// find the same.
+// checkFailure returns the failure of a check that did not end. Files that need more memory or time
+// than the job may use, or that crash the process that reads them, are refused: another attempt
+// would fail in the same way.
 func checkFailure(err error) error {
 	failed, ok := errors.AsType[*runner.Error](err)
 	if !ok {

@@ -124,7 +124,7 @@ type Checkpointer struct {
 	saving   sync.Mutex // serializes the module's messages and the file watch
 	warned   bool       // a warning about failing scans was logged
 	copies   int
-	queueDir string        // of copies that wait, which the module can't change; "" until the first
+	queueDir string        // holds the copies that wait, which the module can't change; "" until the first
 	latest   chan snapshot // holds one at most
 	stop     context.CancelCauseFunc
 	unfollow func() bool

@@ -13,16 +13,16 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Committed is an execution that is done: its artifacts, and in the manifest its result.
+// Committed is an execution that is done: its artifacts, and its result in the manifest.
 type Committed struct {
 	Commit   storage.Commit
 	Manifest storage.Manifest
-	Reused   bool // it is that of an earlier execution, which the job takes instead of one of its own: see Reuser
+	Reused   bool // the result is that of an earlier execution, which the job uses instead of one of its own: see Reuser
 }
 
-// committed finds the execution done already: a cache hit. nil means that there is work to do. A
-// commit whose objects are gone is no hit, nor is one that cancels another job: it is remembered in
-// e, to be replaced.
+// committed finds out whether the execution is done already: a cache hit. It returns nil if there
+// is work to do. A commit whose objects are gone, or that cancels another job, is no hit: e
+// remembers it as the one to replace.
 func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, error) {
 	commit, manifest, err := storage.Committed(ctx, x.store, e.root, e.ID)
 	switch {
@@ -46,21 +46,22 @@ func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, err
 	return x.found(ctx, e, commit, manifest)
 }
 
-// found takes a committed result as the job's own. The commit is marked first: else gc, which knows
-// it only by the events that were published, might remove it before ours is.
+// found uses a committed result as the job's own. It marks the commit first: otherwise gc, which
+// knows the commit only by the events that were published, might remove it before our event is
+// published.
 func (x *Executor) found(ctx context.Context, e *Execution, commit storage.Commit, manifest storage.Manifest) (*Committed, error) {
 	noted, err := storage.Found(ctx, e.fenced, e.root, commit, e.attempt)
 	if err != nil {
 		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("take a result that is there: %w", err))
 	}
-	if !noted { // it is being removed, or another attempt found it too
+	if !noted { // the commit is being removed, or another attempt found it too
 		return x.committed(ctx, e)
 	}
 	return &Committed{Commit: commit, Manifest: manifest}, nil
 }
 
-// raise counts a result that is there as one of the generation that the job asks for: somebody made
-// it again without having heard of those that were lost before it.
+// raise gives a result that exists the generation that the job asks for: another job made it again,
+// without knowing of the results that were lost before.
 func (x *Executor) raise(ctx context.Context, e *Execution, commit storage.Commit) (*Committed, error) {
 	next := commit
 	next.Generation = e.Job.Generation
@@ -70,8 +71,8 @@ func (x *Executor) raise(ctx context.Context, e *Execution, commit storage.Commi
 	return x.committed(ctx, e)
 }
 
-// commit is the one point where the execution becomes done. If another attempt was first, ours is
-// removed and theirs is the job's result.
+// commit is the one point where the execution becomes done. If another attempt was first, its
+// result is the job's, and ours is removed.
 func (a *Attempt) commit(ctx context.Context, ours storage.Manifest) (_ *Committed, err error) {
 	ctx, span := telemetry.Start(ctx, "commit")
 	defer span.End(&err)
@@ -86,7 +87,7 @@ func (a *Attempt) commit(ctx context.Context, ours storage.Manifest) (_ *Committ
 		}
 		theirs, err := x.committed(ctx, &e)
 		if theirs == nil && err == nil {
-			continue // what was first is gone, or cancels another job: ours takes its place
+			continue // the first commit is gone or cancels another job: ours replaces it
 		}
 		if theirs != nil || isCancelled(err) {
 			x.discard(ctx, e, ours.Attempt, slices.Collect(maps.Keys(ours.Outputs))...)
@@ -95,8 +96,8 @@ func (a *Attempt) commit(ctx context.Context, ours storage.Manifest) (_ *Committ
 	}
 }
 
-// putCommit writes a commit where there is none, or over the one that is in the way. It fills in
-// what all have in common.
+// putCommit writes a commit if there is none, or over the one to replace. It fills in the fields
+// that all commits have.
 func (x *Executor) putCommit(ctx context.Context, e Execution, c storage.Commit) (storage.Commit, bool, error) {
 	c.Execution, c.Generation, c.Job, c.Time = e.ID, e.generation, e.Job.ID, x.opts.Now()
 	if e.replaced != nil {
@@ -105,17 +106,17 @@ func (x *Executor) putCommit(ctx context.Context, e Execution, c storage.Commit)
 	return storage.PutCommit(ctx, e.fenced, e.root, c)
 }
 
-// discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for
-// later.
+// discard removes the objects of an attempt that lost. No reader sees those that can't be removed;
+// they are left to garbage collection.
 func (x *Executor) discard(ctx context.Context, e Execution, attempt string, outputs ...string) {
 	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
 		e.Log.WarnContext(ctx, "a lost attempt is left in the store", "error", err)
 	}
 }
 
-// earlier takes a committed result of the same pipeline and component as the job's own, if the
-// component allows that: see storage.Found. nil if the job is to have a result of its own, if that
-// one is no longer whole, or if others made it.
+// earlier uses a committed result of the same pipeline and component as the job's own, if the
+// component allows that: see storage.Found. It returns nil if the job is to have a result of its
+// own, or if the earlier result is no longer whole or was made by others.
 func (a *Attempt) earlier(ctx context.Context, c Component) (*Committed, error) {
 	reuser, can := c.(Reuser)
 	if !can {

@@ -24,15 +24,15 @@ type Component interface {
 	Event(job events.Job, done Committed, made result.Result) events.Event
 }
 
-// Description is what a Component says of a job before any of its inputs is known.
+// Description is what a Component knows of a job before the job's inputs are listed.
 type Description struct {
-	Component string            // TFX's name of it, below which its artifacts lie: Trainer
-	Outputs   map[string]string // TFX's keys of what it publishes, with TFX's types: model, Model
+	Component string            // the component's name in TFX, below which its artifacts are stored: Trainer
+	Outputs   map[string]string // TFX's keys of its outputs, with their types in TFX: model, Model
 	Spec      pipeline.Pipeline
 	Reads     events.Inputs      // the job's inputs, or those of them that count
-	Args      []pipeline.Args    // whose splits of the examples are read
+	Args      []pipeline.Args    // arguments whose splits of the examples are read
 	Resources pipeline.Resources // that the module may use
-	Hosts     int                // that run the module together; 0 or 1: this one alone
+	Hosts     int                // number of hosts that run the module together; 0 or 1: this one alone
 }
 
 // Work is one attempt's work on an execution, from the staged inputs to the outputs in the
@@ -44,19 +44,19 @@ type Work interface {
 	Resumes() bool
 	// Run runs the module, in sessions of the attempt.
 	Run(ctx context.Context) error
-	// Check refuses outputs that are not what the component promises, and returns the result to
+	// Check refuses outputs that don't keep the component's promises, and returns the result to
 	// publish with them.
 	Check(ctx context.Context) (result.Result, error)
 }
 
-// Reuser is a Component of which a job may take the result of an earlier execution instead of one
-// of its own.
+// Reuser is a Component whose jobs may use the result of an earlier execution instead of one of
+// their own.
 type Reuser interface {
 	Component
 	// Earlier returns the address of an artifact of that execution; "" if the job is to have a
 	// result of its own.
 	Earlier(e Execution) string
-	// Reusable reports whether the earlier result still does.
+	// Reusable reports whether the job may still use the earlier result.
 	Reusable(ctx context.Context, a *Attempt, earlier result.Result) (bool, error)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// modelRun is TFX's key of the output that a module writes its log to, and often its checkpoints.
+// modelRun is TFX's key of the output in which a module writes its log and often its checkpoints.
 const modelRun = "model_run"
 
 // modelRunDir is the directory of model_run in a checkpoint, next to the files of working/.
@@ -26,10 +26,10 @@ const modelRunDir = ".stoker/model_run"
 
 const (
 	copyTries = 6
-	copyPause = 20 * time.Millisecond // at first; longer than a tick of a file system's clock
+	copyPause = 20 * time.Millisecond // the first pause; longer than a tick of a file system's clock
 )
 
-// errFilesChanged is returned if a chosen file is not what it was when it was chosen.
+// errFilesChanged reports that a chosen file has changed since it was chosen.
 var errFilesChanged = errors.New("files changed while they were copied")
 
 // copyAll copies the chosen files of working/ and model_run/ as they are at one moment. If a file
@@ -147,7 +147,7 @@ func (w Workspace) restoreModelRun() error {
 	if _, err := os.Stat(inside); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := os.Remove(w.Out(modelRun)); err != nil { // it is empty yet
+	if err := os.Remove(w.Out(modelRun)); err != nil { // it is still empty
 		return err
 	}
 	if err := os.Rename(inside, w.Out(modelRun)); err != nil {

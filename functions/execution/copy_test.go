@@ -121,7 +121,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/a": "0", "out/model_run/b": "0"})
 	var writing sync.WaitGroup
-	var pair sync.Mutex // held while both are written
+	var pair sync.Mutex // held while both files are written
 	var heldUp bool
 	stop := make(chan struct{})
 	writing.Go(func() {
@@ -148,7 +148,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	for range 5 {
 		to := filepath.Join(t.TempDir(), "copy")
 		if err := d.copyAll(to, selection{}); err != nil {
-			if !errors.Is(err, errFilesChanged) { // as they may, on a busy machine
+			if !errors.Is(err, errFilesChanged) { // copies may fail so on a busy machine
 				t.Fatal(err)
 			}
 			continue

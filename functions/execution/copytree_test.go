@@ -30,7 +30,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	if err := copyTree(from, from, to, copiedBytes, nil); err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join( // the module continues
+	err = errors.Join( // the module goes on writing
 		os.WriteFile(filepath.Join(from, "ckpt", "state"), []byte("two"), 0o600),
 		os.Remove(filepath.Join(from, "ckpt", "large")),
 	)

@@ -19,8 +19,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Executor does executions: it has a store, a runner that runs modules, and a directory for
-// workspaces. Its methods may be called from several goroutines at once.
+// Executor executes jobs: it has a store, a runner that runs modules, and a directory for
+// workspaces. Its methods may be called by several goroutines at once.
 type Executor struct {
 	store  storage.Store
 	runner Runner
@@ -29,7 +29,8 @@ type Executor struct {
 	accepted acceptedInputs
 }
 
-// Runner runs modules; functions/runner does it in child processes.
+// Runner runs modules; functions/runner does so in child processes. Its methods may be called by
+// several goroutines at once.
 type Runner interface {
 	// Digest identifies the module's code.
 	Digest(ctx context.Context, source module.Source) (string, error)
@@ -41,19 +42,19 @@ type Runner interface {
 
 // Options of an Executor.
 type Options struct {
-	Root    storage.Ref   // of artifacts: <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
-	WorkDir string        // holds one workspace for each running attempt; default: the system's temporary directory
-	Grace   time.Duration // that a module has to write a checkpoint when it must stop; default: runner.DefaultGrace
+	Root    storage.Ref   // artifacts are stored at <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
+	WorkDir string        // holds a workspace for each running attempt; default: the system's temporary directory
+	Grace   time.Duration // the time that a module has to write a checkpoint when it must stop; default: runner.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
 
 	Telemetry *telemetry.Telemetry // counts checkpoints and trials; nil: none
 
-	Group *multihost.Leader // of the hosts that train one model together; nil: this one trains alone
+	Group *multihost.Leader // the hosts that train one model together; nil: this host trains alone
 
 	GraphOps []string // operations that graphs named by events may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
 
-	CacheDir string // holds copies of modules that lie at addresses; default: stoker/modules/fetched in the user's cache directory
+	CacheDir string // holds copies of modules that have addresses; default: stoker/modules/fetched in the user's cache directory
 }
 
 // New returns an executor that reads and writes store and runs modules in g.
@@ -71,8 +72,8 @@ func New(store storage.Store, g Runner, opts Options) *Executor {
 	return &Executor{store: store, runner: g, opts: opts}
 }
 
-// Execute works on one job, or makes sure that a cancelled one has no result. It keeps the contract
-// of worker.Function.Handle.
+// Execute works on one job, or ensures that a cancelled one has no result. It keeps the contract of
+// worker.Function.Handle.
 func (x *Executor) Execute(ctx context.Context, task worker.Task, c Component) ([]events.Event, error) {
 	if task.Attempt.Cancelled {
 		return x.cancel(ctx, task, c)

@@ -9,17 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// InputFailure is the fault of what the job was given.
+// InputFailure returns the failure of a job whose inputs are at fault.
 func InputFailure(err error) error { return events.Fail(events.FailureInput, err) }
 
-// CheckFailure is the fault of what the module left.
+// CheckFailure returns the failure of a job whose module left outputs that are at fault.
 func CheckFailure(err error) error { return events.Fail(events.FailureCheck, err) }
 
 func cancelled(why error) error { return events.Fail(events.FailureCancelled, why) }
 
-// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the
-// input's; the rest is the world's, and passes. What changed since it was listed is another input
-// now: the next attempt lists again.
+// StoreFailure classifies an error of the store. A missing object or an invalid address is the
+// fault of the job's inputs. All other errors are transient. An object that has changed since it
+// was listed is one too, because the next attempt lists it again.
 func StoreFailure(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrChanged), errors.Is(err, storage.ErrUnavailable):
@@ -33,16 +33,16 @@ func StoreFailure(err error) error {
 	}
 }
 
-// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not
-// there, to clients that may not list.
+// errUnreadable reports an input that the store does not allow us to read. S3 also answers so for
+// missing objects if the client may not list.
 var errUnreadable = errors.New("input can't be read")
 
-// deniedTries is how often an input is asked for that the store denies: a permission that was just
-// given takes a while.
+// deniedTries is how often an input is requested that the store denies, because a new permission
+// takes effect with a delay.
 const deniedTries = 5
 
-// deniedTooOften makes it the job's own fault that its inputs are still denied, so that a mistyped
-// bucket is reported.
+// deniedTooOften makes inputs that are still denied the fault of the job, so that a mistyped bucket
+// is reported.
 func deniedTooOften(attempt events.Attempt, err error) error {
 	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
 		return InputFailure(err)
@@ -50,8 +50,8 @@ func deniedTooOften(attempt events.Attempt, err error) error {
 	return err
 }
 
-// publishFailure says whose fault it is that outputs are not in the store. What it has no address
-// for, the module has named.
+// publishFailure classifies an error of publishing. A name that the store has no address for was
+// chosen by the module.
 func publishFailure(err error) error {
 	if errors.Is(err, storage.ErrBadRef) {
 		return CheckFailure(err)
@@ -62,7 +62,7 @@ func publishFailure(err error) error {
 // moduleFailure turns an error of the runner into a failure of the job. log is the address of the
 // module's log, if it ran.
 func moduleFailure(err error, log string) error {
-	if failure, ok := errors.AsType[*events.Failure](err); ok { // of another host
+	if failure, ok := errors.AsType[*events.Failure](err); ok { // another host's failure
 		return &events.Failure{Kind: failure.Kind, Err: failure.Err, LogTail: failure.LogTail, Log: log}
 	}
 	failed, ok := errors.AsType[*runner.Error](err)

@@ -151,8 +151,8 @@ func (f *formats) isSpare(path string) bool {
 	return is && f.complete[original]
 }
 
-// orbaxState is what is known of a directory of Orbax. A greater value of a directory prevails over
-// those of the directories below it.
+// orbaxState is the state of a directory of Orbax. A directory's state replaces lesser ones of the
+// directories below it.
 type orbaxState int
 
 const (
@@ -161,8 +161,8 @@ const (
 	orbaxUnfinished
 )
 
-// orbaxFolder is what is known of a directory: the outermost directory of the checkpoint that it
-// belongs to, "" if it belongs to none, and whether that checkpoint is finished.
+// orbaxFolder describes a directory: the outermost directory of the checkpoint that it belongs to,
+// "" if it belongs to none, and whether that checkpoint is finished.
 type orbaxFolder struct {
 	root  string
 	state orbaxState
@@ -196,10 +196,10 @@ func (s *scanner) orbaxFolders() orbaxFolders {
 	return o
 }
 
-// mark notes that a directory is one of Orbax.
+// mark notes that a directory belongs to Orbax.
 func (o orbaxFolders) mark(dir string) { o.marked[dir] = max(o.marked[dir], orbaxUnknown) }
 
-// of returns what is known of a directory.
+// of describes a directory.
 func (o orbaxFolders) of(dir string) orbaxFolder {
 	folder, known := o.found[dir]
 	if known {
@@ -235,8 +235,8 @@ func (s *scanner) orbaxStep(path string) orbaxState {
 	return orbaxFinished
 }
 
-// addKerasBackup adds the two files of a backup of Keras 3 if they are of one moment: the state is
-// whole and was written after the weights, which are whole.
+// addKerasBackup adds the two files of a backup of Keras 3 if they belong together: both are whole,
+// and the state was written after the weights.
 func (s *scanner) addKerasBackup(state, weights string, complete map[string]bool) {
 	last, there := s.files[weights]
 	if !there || s.files[state].changed.Before(last.changed) || !json.Valid(s.read(state, 0, maxState)) || !s.isWholeHDF5(weights) {
@@ -277,7 +277,7 @@ func (s *scanner) addTensorFlow(state string, checkpoints map[string]*sharded, c
 // sharded is a checkpoint of TensorFlow.
 type sharded struct {
 	shards []string // paths
-	count  int      // the number of shards by the name of the last one
+	count  int      // set back, as if the file had not changed for a minute
 }
 
 // tensorFlowCheckpoints returns the checkpoints of each directory by their prefix.

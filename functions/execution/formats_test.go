@@ -185,7 +185,7 @@ func TestABackupOfKeras3IsSavedAtOnce(t *testing.T) {
 	w := newWrites(t)
 	for batch := range 9 { // often, as save_freq=1 does
 		w.write(kerasBackupFiles(96, batch))
-		// Every second one comes too soon after the last.
+		// Every second one comes too soon after the last one.
 		if got, want := w.scan(), listed(kerasBackupFiles(96, batch)); got != want && batch%2 == 0 {
 			t.Errorf("batch %d: saved %q, want %q", batch, got, want)
 		}
@@ -196,8 +196,8 @@ func TestABackupOfKeras3IsSavedAtOnce(t *testing.T) {
 	}
 }
 
-// The state says how far the weights are: one that belongs to other weights would have the next
-// attempt repeat or leave out batches.
+// The state holds how far the training of the weights is: with a state that belongs to other
+// weights the next attempt would repeat or leave out batches.
 func TestABackupOfKeras3IsSavedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(w *writes){
@@ -277,7 +277,7 @@ func TestAFileThatChangesBeforeTheCopyIsNotSaved(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing chosen")
 	}
-	w.now = w.now.Add(-time.Minute) // long ago, as if the file rested by now
+	w.now = w.now.Add(-time.Minute) // set back, as if the file had not changed for a minute
 	w.write(below("backup", map[string]string{kerasWeights: hdf5(96, 0)[:50]}))
 	to := t.TempDir() + "/copy"
 	if err := w.workspace.copyAll(to, chosen); err == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Execution is the identity of a job's work, known by everything that determines its result before
-// any of it is done.
+// Execution identifies a job's work by everything that determines its result. It is known before
+// any of the work is done.
 type Execution struct {
 	Description
 	ID     string // sha256:<hex>
@@ -27,15 +27,15 @@ type Execution struct {
 	Log    *slog.Logger
 
 	root    storage.Ref
-	attempt string        // that works on the job
-	fenced  storage.Store // refuses to write once the job's lease is not provably held
+	attempt string        // the attempt that works on the job
+	fenced  storage.Store // refuses to write if the job's lease is not provably held
 
-	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
-	generation int             // that our result will have
+	replaced   *storage.Commit // a commit to replace: its objects are gone, or it cancels another job; nil: none
+	generation int             // the generation that our result will have
 }
 
-// Identify lists a job's inputs and digests its module, to know which execution it is. It only
-// reads.
+// Identify lists a job's inputs and digests its module, in order to find out which execution it is.
+// It only reads.
 func (x *Executor) Identify(ctx context.Context, task worker.Task, c Component) (e Execution, err error) {
 	ctx, span := telemetry.Start(ctx, "identify")
 	defer span.End(&err)
@@ -60,7 +60,8 @@ func (x *Executor) Identify(ctx context.Context, task worker.Task, c Component) 
 	return e, nil
 }
 
-// digest is canonical: encoding/json writes struct fields in their order and map keys sorted.
+// digest hashes the identity in a canonical form: encoding/json writes struct fields in their
+// order, and map keys sorted.
 func digest(identity any) (string, error) {
 	canonical, err := json.Marshal(identity)
 	if err != nil {
@@ -70,7 +71,7 @@ func digest(identity any) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// place is where an attempt at the execution keeps its objects.
+// place returns where an attempt at the execution stores its objects.
 func (e Execution) place(attempt string) storage.Place {
 	return storage.Place{Root: e.root, Execution: e.ID, Attempt: attempt}
 }
@@ -98,15 +99,15 @@ func (e Execution) failed(err error) error {
 	return err
 }
 
-// InputID is one input by what it holds, not by where it lies: a part of identities.
+// InputID identifies one input by its content, not by its address. Identities contain it.
 type InputID struct {
 	Key    string `json:"key"`
 	Split  string `json:"split,omitempty"`
 	Digest string `json:"digest"`
 }
 
-// ByContent identifies each input by what it holds. A base model and hyperparameters that Stoker
-// made are identified by their execution, so that what was lost and made again is still the same.
+// ByContent identifies each input by its content. A base model or hyperparameters that Stoker made
+// are identified by their execution, so that they stay the same if they are lost and made again.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
 	for i, in := range inputs {
@@ -118,8 +119,7 @@ func ByContent(inputs []Input) []InputID {
 	return all
 }
 
-// UnusualPayload returns a payload format other than tf.Example, which is the one of identities
-// that have none.
+// UnusualPayload returns the payload format unless it is tf.Example, which identities leave out.
 func UnusualPayload(job events.Job) string {
 	if payload := Payload(job); payload != events.PayloadExample {
 		return payload
@@ -133,5 +133,5 @@ func Payload(job events.Job) string {
 	return examples[0].Payload()
 }
 
-// Transformed reports whether the job's examples went through its transform graph already.
+// Transformed reports whether the job's examples were transformed by its transform graph already.
 func Transformed(job events.Job) bool { return len(job.Inputs.TransformedExamples) > 0 }

@@ -17,17 +17,17 @@ import (
 
 // Input is one artifact, or one split of one, that a job reads.
 type Input struct {
-	Key     string // field of the job's inputs it came from: examples[0]
+	Key     string // the field of the job's inputs that it comes from: examples[0]
 	Kind    string // TFX's type name
 	Split   string // "train" for Split-train, "" for a whole artifact
-	Dir     string // where it is staged, below the attempt's in folder
+	Dir     string // the directory that it is staged in, below the attempt's in/
 	Listing storage.Listing
 
-	pattern string // of the split's files below the listed folder; "" is all in it
+	pattern string // pattern of the split's files below the listed directory; "": all files in it
 }
 
-// list finds every input of a job in the store, without reading any: of its examples the splits
-// that its args name. A missing input is the job's own fault.
+// list lists every input of a job in the store, without reading any. Of the job's examples it lists
+// the splits that the job's args name. A missing input is the fault of the job.
 func (x *Executor) list(ctx context.Context, d Description) ([]Input, error) {
 	wanted, err := wanted(d.Reads, splits(d.Args))
 	if err != nil {
@@ -47,24 +47,23 @@ func (x *Executor) list(ctx context.Context, d Description) ([]Input, error) {
 	if listing.Wait() == nil {
 		return wanted, nil
 	}
-	// Of several failures the first in the order of the inputs is returned, so that a job fails
-	// alike each time.
+	// Of several failures it returns the first in the order of the inputs, so that a job fails in
+	// the same way each time.
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
-// Keys of inputs. Stoker itself may have made the first two.
+// Keys of inputs. The first two may have been made by Stoker.
 const (
-	BaseModel       = "base_model" // the model whose weights a training starts from
+	BaseModel       = "base_model" // the model whose weights the training starts from
 	Hyperparameters = "hyperparameters"
 
 	transformGraph = "transform_graph"
 )
 
-// remade says whether an input may have been lost and made again, by the execution that made it
-// first.
+// remade reports whether the input may be one that was lost and that the same execution made again.
 func (in Input) remade() bool { return in.Key == BaseModel || in.Key == Hyperparameters }
 
-// listOne lists an input where it lies now.
+// listOne lists an input at its address.
 func (x *Executor) listOne(ctx context.Context, in Input) (_ storage.Listing, err error) {
 	ref := in.Listing.Ref
 	if in.remade() {
@@ -79,8 +78,8 @@ func (x *Executor) listOne(ctx context.Context, in Input) (_ storage.Listing, er
 	return listing, err
 }
 
-// wanted names the inputs: each split of each Examples artifact, and whatever else the job was
-// given.
+// wanted returns the inputs: each split of each Examples artifact, and all other artifacts of the
+// job.
 func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
@@ -115,7 +114,7 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	return all, nil
 }
 
-// examplesOf are the examples that a job trains on: the transformed ones, where there are any.
+// examplesOf returns the examples that a job trains on: the transformed ones if there are any.
 func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
 	if len(in.TransformedExamples) > 0 {
 		return "transformed_examples", in.TransformedExamples
@@ -123,15 +122,15 @@ func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
 	return "examples", in.Examples
 }
 
-// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern
-// names.
+// SplitOf returns one split of an Examples artifact: its directory, or the files that the
+// artifact's own pattern matches.
 func SplitOf(key, dir string, artifact events.Examples, split string) Input {
 	folder, pattern := artifact.Files(split)
 	listing := storage.Listing{Ref: refOf(artifact.URI).Join(folder)}
 	return Input{Key: key, Kind: "Examples", Split: split, Dir: dir, Listing: listing, pattern: pattern}
 }
 
-// splits are those that training or evaluation reads, each once.
+// splits returns the splits that training or evaluation reads, each once.
 func splits(args []pipeline.Args) []string {
 	var all []string
 	for _, reads := range args {
@@ -141,8 +140,8 @@ func splits(args []pipeline.Args) []string {
 	return slices.Compact(all)
 }
 
-// refOf parses an address that an event brought. An invalid one becomes a Ref that the store
-// refuses by name.
+// refOf parses an address in an event. Of an invalid one it makes a Ref that the store refuses by
+// name.
 func refOf(uri string) storage.Ref {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -151,7 +150,7 @@ func refOf(uri string) storage.Ref {
 	return ref
 }
 
-// explain says what a missing split's artifact holds instead.
+// explain adds to the error of a missing split which splits the artifact has.
 func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 	if in.pattern != "" {
 		return StoreFailure(fmt.Errorf("%s: split %q: %w", in.Key, in.Split, err))
@@ -178,8 +177,8 @@ func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 	})
 }
 
-// missing says where nothing is, and what helps. What the store says of it names the address twice
-// more.
+// missing returns an error that says where nothing was found, and what to do. It leaves out the
+// store's own error, which repeats the address twice.
 func missing(in Input, err error) error {
 	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish an event with the right address "+
 		"under another run", in.Key, in.Listing.Ref), err}
@@ -197,7 +196,7 @@ func names(set map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// Artifacts are the inputs as events have them.
+// Artifacts returns the inputs as events describe them.
 func Artifacts(inputs []Input) []events.Artifact {
 	all := make([]events.Artifact, len(inputs))
 	for i, in := range inputs {
@@ -206,5 +205,5 @@ func Artifacts(inputs []Input) []events.Artifact {
 	return all
 }
 
-// SplitFolder begins the name of a split's folder in an artifact.
+// SplitFolder begins the name of a split's directory in an artifact.
 const SplitFolder = "Split-"

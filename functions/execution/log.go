@@ -9,15 +9,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Bounds of what is reported of a log while its module runs, however much that prints.
+// Limits of how much of a log is reported while its module runs, however much the module prints.
 const (
 	reportEvery  = 250 * time.Millisecond
-	partsAtOnce  = 4                                     // each time: 128 KiB a second
-	waitingBytes = events.LogParts * events.LogPartBytes // what comes on top of that pushes the oldest out
+	partsAtOnce  = 4                                     // parts a report; 128 KiB a second
+	waitingBytes = events.LogParts * events.LogPartBytes // if more waits than this, the oldest output is dropped
 )
 
-// live reports what a module prints while it prints it. Write is called by the module's output and
-// never waits; what is lost here is in the log that is kept.
+// live reports a module's output while the module prints it. The module's output calls Write, which
+// never blocks. Output that is dropped here is in the log that is kept.
 type live struct {
 	report func(events.Progress)
 	stop   chan struct{}
@@ -26,11 +26,11 @@ type live struct {
 
 	mu      sync.Mutex
 	waiting []byte
-	offset  int64 // of waiting, in the log
-	number  int   // of the next part
+	offset  int64 // offset of waiting in the log
+	number  int   // number of the next part
 }
 
-// reportLog begins to report a log. It must be ended before the job is.
+// reportLog begins to report a log. The caller must call end before the job ends.
 func (a *Attempt) reportLog() *live {
 	l := &live{report: a.Report, stop: make(chan struct{})}
 	l.done.Go(l.send)
@@ -49,7 +49,7 @@ func (l *live) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// send reports what waits, now and then, and the rest at the end.
+// send reports the waiting output at intervals, and the rest at the end.
 func (l *live) send() {
 	ticks := time.NewTicker(reportEvery)
 	defer ticks.Stop()
@@ -64,7 +64,7 @@ func (l *live) send() {
 	}
 }
 
-// parts reports up to n of what waits; all says that no more will come.
+// parts reports up to n parts of the waiting output; all says that no more output will come.
 func (l *live) parts(n int, all bool) {
 	for ; n > 0; n-- {
 		part, ok := l.next(all)
@@ -78,9 +78,9 @@ func (l *live) parts(n int, all bool) {
 	}
 }
 
-// next cuts a part off what waits: lines, and of a line that is still being printed what there is,
-// in whole characters. With all there is a last one, which says that it is that, unless nothing was
-// ever printed.
+// next cuts a part off the waiting output: lines, and the finished characters of a line that is
+// still being printed. With all it also returns a last part, which is marked as such, unless
+// nothing was ever printed.
 func (l *live) next(all bool) (part events.LogPart, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,8 +101,8 @@ func (l *live) next(all bool) (part events.LogPart, ok bool) {
 	return part, true
 }
 
-// whole returns how much of text to report before more of it has come: up to the end of a line,
-// else up to that of a character.
+// whole returns how much of text can be reported before more output has come: up to the end of the
+// last line, else up to the end of the last character.
 func whole(text []byte) int {
 	if n := strings.LastIndexByte(string(text), '\n'); n >= 0 {
 		return n + 1
@@ -118,7 +118,7 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// end reports the rest, and returns when that is done. It may be called again.
+// end reports the rest and returns when that is done. It may be called more than once.
 func (l *live) end() {
 	l.ended.Do(func() { close(l.stop); l.done.Wait() })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// heard is the reported parts of a log.
+// heard collects the reported parts of a log.
 type heard struct {
 	mu    sync.Mutex
 	parts []events.LogPart

@@ -21,15 +21,15 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// code is a pipeline's module where runner finds it: at its own path, or where it was copied to
-// from its address.
+// code is a pipeline's module at a path that runner can read: the module's own path, or that of a
+// copy from its address.
 type code struct {
 	source  module.Source
-	address string // that the pipeline names; "" for a path of this machine
+	address string // as the pipeline names it; "" for a path on this machine
 }
 
-// code finds a module. One at an address is a single object, be it a .py file, an archive or a
-// built program, or a folder.
+// code finds a module. One that has an address is a single object (a .py file, an archive or a
+// program) or a folder.
 func (x *Executor) code(ctx context.Context, named module.Source) (code, error) {
 	if !strings.Contains(named.Path, "://") {
 		return code{source: named}, nil
@@ -47,7 +47,7 @@ func (x *Executor) code(ctx context.Context, named module.Source) (code, error) 
 	return fetched, nil
 }
 
-// fetch copies what lies at an address, once for each content, and returns its path.
+// fetch copies the objects at an address, once for each content, and returns the path of the copy.
 func (x *Executor) fetch(ctx context.Context, ref storage.Ref) (string, error) {
 	listing, err := storage.List(ctx, x.store, ref)
 	switch {
@@ -76,7 +76,8 @@ func (x *Executor) fetch(ctx context.Context, ref storage.Ref) (string, error) {
 	return filepath.Join(dir, single(listing)), err
 }
 
-// A module is code. More than this is data, or an environment, that was named by mistake.
+// Limits of a module, which is code. More than this is data, or an environment, that was named by
+// mistake.
 const (
 	maxModuleFiles = 10_000
 	maxModuleBytes = 1 << 30
@@ -90,7 +91,7 @@ func checkSize(l storage.Listing) error {
 	return nil
 }
 
-// single is the name of an object that is a module by itself; "" of a folder.
+// single returns the name of an object that is a module by itself; "" for a folder.
 func single(l storage.Listing) string {
 	if base := path.Base(l.Ref.Key); len(l.Files) == 1 && l.Files[0].Path == base && !strings.HasSuffix(l.Ref.Key, "/") {
 		return base
@@ -98,8 +99,8 @@ func single(l storage.Listing) string {
 	return ""
 }
 
-// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only runner
-// knows what it is; that a text may be run does no harm.
+// makeRunnable makes files executable, because a store does not keep their modes. Only runner knows
+// what a single object is; an executable text does no harm.
 func makeRunnable(l storage.Listing, dir string) error {
 	if name := single(l); name != "" {
 		return os.Chmod(filepath.Join(dir, name), 0o755)
@@ -124,8 +125,8 @@ func (x *Executor) digestOf(ctx context.Context, found code) (string, error) {
 	return digest, nil
 }
 
-// code finds the module again, and sees to it that it is the one by which the execution is known:
-// its result is found under that module's digest for good.
+// code finds the module again, and ensures that it is the one that identifies the execution: the
+// result will be found under that module's digest from then on.
 func (a *Attempt) code(ctx context.Context) (code, error) {
 	found, err := a.executor.code(ctx, a.Execution.Spec.Module.Source())
 	if err != nil || a.Execution.Spec.Module.IsBuiltin() {
@@ -139,13 +140,13 @@ func (a *Attempt) code(ctx context.Context) (code, error) {
 	return found, err
 }
 
-// changed is the failure of an attempt whose module is no longer the one that identifies the
-// execution: the next one identifies it anew.
+// changed returns the failure of an attempt whose module is no longer the one that identifies the
+// execution. The next attempt identifies it anew.
 func (a *Attempt) changed() error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
 }
 
-// atAddress makes a failure name the module by its address: its path means nothing on other
+// atAddress makes a failure name the module by its address, because its path means nothing on other
 // machines.
 func (c code) atAddress(err error) error {
 	failure, ok := errors.AsType[*events.Failure](err)
@@ -159,21 +160,21 @@ func (c code) atAddress(err error) error {
 
 // fetched is a folder of modules that were copied from the store:
 //
-//	<key>/       one of them, whole, and never changed
-//	<key>.lock   held by whoever copies or removes it
-//	partial-*    a copy in the making, or what is left of one
+//	<key>/       one module, complete and never changed
+//	<key>.lock   held by the process that copies or removes it
+//	partial-*    a copy that is being made, or the rest of one
 type fetched struct{ dir string }
 
 const (
-	fetchedAtMost = 64                 // modules are kept, and
-	fetchedFor    = 7 * 24 * time.Hour // those used since
+	fetchedAtMost = 64                 // modules are kept, and in addition
+	fetchedFor    = 7 * 24 * time.Hour // those that were used this recently
 
 	partialCopy = "partial-"
 
-	fetchLook = 20 * time.Millisecond // how often a waiter checks for another's copy
+	fetchLook = 20 * time.Millisecond // how often a waiter checks whether another process has finished the copy
 )
 
-// openFetched makes the folder; "" is one in the user's cache.
+// openFetched makes the directory; "" stands for one in the user's cache.
 func openFetched(dir string) (fetched, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -188,15 +189,15 @@ func openFetched(dir string) (fetched, error) {
 	return fetched{dir}, nil
 }
 
-// keyOf names what a listing found. Its address is part of it: an ETag says nothing of objects
-// elsewhere.
+// keyOf names the content of a listing. The address is part of the key, because ETags of different
+// objects can't be compared.
 func keyOf(l storage.Listing) string {
 	sum := sha256.Sum256([]byte(l.Ref.String() + "\n" + l.Digest))
 	return hex.EncodeToString(sum[:])
 }
 
-// keep returns the folder of a key. If there is none, one of those who want it fills a folder with
-// it and the others wait.
+// keep returns the directory of a key. If there is none, one caller fills a directory and the
+// others wait for it.
 func (f fetched) keep(ctx context.Context, key string, fill func(dir string) error) (_ string, err error) {
 	dir := filepath.Join(f.dir, key)
 	lock := flock.New(dir + ".lock")
@@ -224,7 +225,7 @@ func (f fetched) add(dir string, fill func(dir string) error) (err error) {
 	return errors.Join(os.Chmod(partial, 0o755), os.Rename(partial, dir))
 }
 
-// prune removes the modules that are more than are kept, those longest unused first. One that can't
+// prune removes the modules that exceed the limit, least recently used first. A module that can't
 // be removed stays.
 func (f fetched) prune(now time.Time) {
 	entries, err := os.ReadDir(f.dir)
@@ -240,7 +241,7 @@ func (f fetched) prune(now time.Time) {
 		path := filepath.Join(f.dir, entry.Name())
 		switch info, err := entry.Info(); {
 		case err != nil || !entry.IsDir():
-		case strings.HasPrefix(entry.Name(), partialCopy): // perhaps by a process that was killed
+		case strings.HasPrefix(entry.Name(), partialCopy): // perhaps left by a process that was killed
 			remove(path, now)
 		default:
 			all = append(all, use{path, info.ModTime()})
@@ -252,7 +253,7 @@ func (f fetched) prune(now time.Time) {
 	}
 }
 
-// remove takes a module away unless it was used of late, or somebody has come for it.
+// remove removes a module unless it was used recently or is in use.
 func remove(path string, now time.Time) {
 	lock := flock.New(path + ".lock")
 	defer lock.Close()

@@ -27,12 +27,11 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// reader is a runner for which a module is the bytes at its path, and running it is to look at
-// them.
+// reader is a runner for which a module is the bytes at its path; to run a module it reads them.
 type reader struct {
 	modelchecktest.Here
 	ran  []module.Source
-	runs string // digest of what it has run, by its own word
+	runs string // the digest that it reports of the module that it ran
 }
 
 func (r *reader) Digest(_ context.Context, source module.Source) (string, error) {
@@ -87,11 +86,11 @@ func (l *library) put(t *testing.T, key, text string) {
 	}
 }
 
-// examples is where every job's examples are.
+// examples is the address of every job's examples.
 const examples = "up/examples"
 
-// at is a component whose pipeline has its module at an address. Its executions differ by their
-// modules alone.
+// at is a component whose pipeline has its module at an address. Its executions differ only by
+// their modules.
 type at string
 
 func (address at) Describe(job events.Job) (execution.Description, error) {
@@ -112,14 +111,14 @@ func task() worker.Task {
 	return worker.Task{Job: job, Attempt: events.Attempt{ID: "a", Number: 1}, Report: func(events.Progress) {}, Prove: func() error { return nil }}
 }
 
-// digest is that of the module at an address.
+// digest returns the digest of the module at an address.
 func (l *library) digest(t *testing.T, address string) (string, error) {
 	t.Helper()
 	known, err := l.executor.Identify(t.Context(), task(), at(address))
 	return known.Module, err
 }
 
-// run does the part of a job that is about its module. between is called when the execution is
+// run executes the part of a job that concerns its module. It calls between once the execution is
 // known.
 func (l *library) run(t *testing.T, address string, between func()) (err error) {
 	t.Helper()
@@ -147,7 +146,7 @@ func TestAModuleAtAnAddressIsRunFromACopy(t *testing.T) {
 	l := newLibrary(t, plainly, map[string]string{
 		"penguin.py": "x", "folder/penguin.py": "x", "folder/deep/features.py": "y", "folder.zip": "PK", "trainer": "\x7fELF",
 	})
-	for address, want := range map[string]string{ // what lies at its path
+	for address, want := range map[string]string{ // the content at its path
 		"s3://modules/penguin.py": "penguin.py", "s3://modules/folder.zip": "folder.zip", "s3://modules/trainer": "trainer",
 		"s3://modules/folder": "folder", "s3://modules/folder/": "folder",
 	} {
@@ -180,7 +179,7 @@ func TestAModuleIsCopiedOnceForEachContent(t *testing.T) {
 	count := func(s storage.Store) storage.Store {
 		return watched{s, func(storage.Ref) error {
 			opened.Add(1)
-			time.Sleep(20 * time.Millisecond) // so that the others come meanwhile
+			time.Sleep(20 * time.Millisecond) // so that the others arrive meanwhile
 			return nil
 		}}
 	}
@@ -307,7 +306,7 @@ func TestModulesUnusedForLongAreRemoved(t *testing.T) {
 	if partial, _ := filepath.Glob(filepath.Join(l.cache, "partial-*")); len(partial) != 1 || filepath.Base(partial[0]) != "partial-new" {
 		t.Errorf("of copies in the making %v are left, want the new one", partial)
 	}
-	if _, err := os.Stat(used); err != nil || len(left) != 65 { // 64, and the newest
+	if _, err := os.Stat(used); err != nil || len(left) != 65 { // 64, and the newest one
 		t.Errorf("%d modules are left, %v", len(left), err)
 	}
 }
@@ -319,7 +318,7 @@ func wantFailure(t *testing.T, err error, kind events.FailureKind, words string)
 	}
 }
 
-// watched is asked before an object is opened.
+// watched is a store that calls a function before it opens an object.
 type watched struct {
 	storage.Store
 	open func(storage.Ref) error
@@ -332,7 +331,7 @@ func (w watched) Open(ctx context.Context, ref storage.Ref, ifMatch string) (io.
 	return w.Store.Open(ctx, ref, ifMatch)
 }
 
-// large says of every object that it has two gigabytes.
+// large is a store that reports a size of two gigabytes for every object.
 type large struct{ storage.Store }
 
 func (l large) Stat(ctx context.Context, ref storage.Ref) (storage.Object, error) {

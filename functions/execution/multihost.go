@@ -13,9 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// joinGroup has the other hosts of the worker's group prepare for the attempt too, if it has one
-// and the job asks for several hosts: one worker is on each. It is the first step of the work, so
-// that all hosts stage the inputs at the same time.
+// joinGroup has the other hosts of the worker's group, each of which runs one worker, prepare for
+// the attempt if the job asks for several hosts. It is the first step of the work, so that all
+// hosts stage the inputs at the same time.
 func (a *Attempt) joinGroup(ctx context.Context) (err error) {
 	leader, hosts := a.executor.opts.Group, a.Execution.Hosts
 	switch {
@@ -29,7 +29,8 @@ func (a *Attempt) joinGroup(ctx context.Context) (err error) {
 	return err
 }
 
-// leadHosts runs the module here while the members of the group run theirs, once all are ready.
+// leadHosts runs the module on this host while the members of the group run theirs, once all are
+// ready.
 func (a *Attempt) leadHosts(
 	ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message),
 ) (outcome runner.Outcome, err error) {
@@ -45,8 +46,8 @@ func (a *Attempt) leadHosts(
 	return outcome, err
 }
 
-// followLeader runs a member's module, once all hosts are ready. Nobody publishes its model, so it
-// exports none and compares none.
+// followLeader runs a member's module once all hosts are ready. A member's model is not published,
+// so the module exports none and compares none.
 func (a *Attempt) followLeader(
 	ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message),
 ) (runner.Outcome, error) {
@@ -59,10 +60,10 @@ func (a *Attempt) followLeader(
 	return a.executor.runner.Run(ctx, assignment, limits, on)
 }
 
-// Follow does a member's part of the job that the leader of its group has: it stages, resumes and
-// runs the module like the leader, whose attempt held the job's lease when the round began. Nothing
-// is written to the store here: any attempt to write finds the lease lost. Errors are
-// events.Failures.
+// Follow does a member's part of the job that the group's leader works on. It stages, resumes and
+// runs the module as the leader does; the leader's attempt held the job's lease when the round
+// began. It writes nothing to the store: any write fails because the lease is not held. Its errors
+// are events.Failures.
 func (x *Executor) Follow(ctx context.Context, c Distributed, round *multihost.MemberRound) (err error) {
 	task := worker.Task{
 		Job: round.Job, Attempt: round.Attempt, Report: func(events.Progress) {},

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// check has the component check the outputs, then refuses what can't be published or announced:
-// after the commit it would be too late.
+// check has the component check the outputs, then refuses outputs that can't be published or
+// announced, because after the commit it would be too late.
 func (a *Attempt) check(ctx context.Context, work Work) (result.Result, error) {
 	made, err := work.Check(ctx)
 	if err != nil {
@@ -28,10 +28,11 @@ func (a *Attempt) check(ctx context.Context, work Work) (result.Result, error) {
 	return made, ValidateResult(made)
 }
 
-// plainPath is a file name that every object store and every reader of events takes.
+// plainPath matches the file names that every object store and every reader of events accepts.
 var plainPath = regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`)
 
-// checkFiles refuses what an object store can't hold: links, pipes, names with control characters.
+// checkFiles refuses files that an object store can't hold: links, pipes, and names with control
+// characters.
 func checkFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -59,13 +60,13 @@ func ValidateResult(made result.Result) error {
 	return nil
 }
 
-// Without has publish leave one of the outputs out, of which there is nothing to publish.
+// Without has publish leave out an output that the attempt doesn't have.
 func (a *Attempt) Without(key string) {
 	a.Execution.Outputs = maps.Clone(a.Execution.Outputs)
 	delete(a.Execution.Outputs, key)
 }
 
-// publish sends the outputs and then the manifest, which holds the result. No reader uses them
+// publish uploads the outputs and then the manifest, which holds the result. No reader uses them
 // before the commit.
 func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Manifest, err error) {
 	ctx, span := telemetry.Start(ctx, "publish")

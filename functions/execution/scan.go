@@ -286,7 +286,7 @@ func (s *scanner) recordSaved(chosen selection) {
 func (s *scanner) stopped() {
 	now := s.now()
 	for path, file := range s.files {
-		if age := now.Sub(file.changed); age >= settleTime { // the file system has this machine's clock
+		if age := now.Sub(file.changed); age >= settleTime { // the file system uses this machine's clock
 			file.seen = now.Add(-age)
 			s.files[path] = file
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// writes is a module's directory with a scanner that scans every half second of a clock.
+// writes is a module's directory with a scanner that scans every half second of a test clock.
 type writes struct {
 	t         *testing.T
 	workspace Workspace
@@ -121,8 +121,8 @@ func TestFilesAtRestAreSavedOnce(t *testing.T) {
 	}
 }
 
-// A training loop appends to a log five times a second, writes its step to a file, and saves now
-// and then.
+// A training loop appends to a log five times a second, writes its step to a file, and saves
+// checkpoints at intervals.
 func TestALogDelaysNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -252,7 +252,7 @@ func TestFilesWithPartialNamesAreWaitedFor(t *testing.T) {
 		if got := w.rest(5 * time.Second); got != "e" {
 			t.Errorf("%s: saved %q", name, got)
 		}
-		// After freshTime it is left over from long ago.
+		// older than freshTime: left over from an earlier process
 		if got := w.rest(time.Minute); !strings.Contains(got, "e") || !strings.Contains(got, name) {
 			t.Errorf("%s, later: saved %q", name, got)
 		}

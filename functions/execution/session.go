@@ -25,11 +25,11 @@ type Session struct {
 	opts    SessionOptions
 	code    code
 	open    *runner.Session // nil: each assignment has a process of its own
-	live    *live           // of all assignments together
+	live    *live           // output of all assignments together
 }
 
-// SessionOptions say what a session is for. The module's log is reported while it is printed in any
-// case, and its end is part of a failure.
+// SessionOptions choose how a session runs its module. In any case the module's log is reported
+// while it is printed, and the end of the log is part of a failure.
 type SessionOptions struct {
 	// KeepLog uploads the log of an assignment next to the attempt's manifest, whether it succeeds
 	// or fails, and saves checkpoints of a TFX module's files where the attempt saves any. The
@@ -73,14 +73,14 @@ func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func
 	switch {
 	case err != nil:
 		return runner.Outcome{}, a.AtAddresses(moduleFailure(err, log))
-	case outcome.Module != "" && outcome.Module != a.Execution.Module: // it changed at the last moment
+	case outcome.Module != "" && outcome.Module != a.Execution.Module: // the module changed at the last moment
 		return runner.Outcome{}, a.changed()
 	}
 	return outcome, nil
 }
 
-// runKept keeps the log, and checkpoints of the files of a module that does not say when they are
-// whole.
+// runKept keeps the log, and the checkpoints of the files of a module that does not report when
+// they are whole.
 func (s *Session) runKept(ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	a := s.attempt
 	kept, err := a.openLog()
@@ -102,8 +102,8 @@ func (s *Session) runKept(ctx context.Context, assignment module.Assignment, lim
 	return outcome, err
 }
 
-// run runs the module: in the session's process or in one of its own, here or on all hosts of a
-// group.
+// run runs the module in the session's process or in one of its own, on this host or on all hosts
+// of a group.
 func (s *Session) run(ctx context.Context, assignment module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	switch a := s.attempt; {
 	case a.group != nil:
@@ -117,8 +117,8 @@ func (s *Session) run(ctx context.Context, assignment module.Assignment, limits 
 	}
 }
 
-// IsTFX reports whether the module is a TFX module: one that searches by itself, and trains no
-// trial that it is assigned.
+// IsTFX reports whether the module is a TFX module: such a module runs a search by itself, and
+// can't be assigned single trials.
 func (s *Session) IsTFX() bool { return runner.IsTFX(s.code.source.Path) }
 
 // Close ends the module's process.
@@ -139,7 +139,7 @@ func (a *Attempt) Handle(m module.Message) {
 	}
 }
 
-// limits are those of a module that prints to a log.
+// limits returns the limits of a module that prints to a log.
 func (a *Attempt) limits(log *live) runner.Limits {
 	r := a.Execution.Resources
 	return runner.Limits{
@@ -147,7 +147,7 @@ func (a *Attempt) limits(log *live) runner.Limits {
 	}
 }
 
-// traced returns the place of a module in a trace; nil if nobody traces it.
+// traced returns the span that a module's spans belong to; nil if the job isn't traced.
 func traced(ctx context.Context) *module.Trace {
 	place := telemetry.PlaceOf(ctx)
 	if place.Parent == "" {
@@ -156,11 +156,11 @@ func traced(ctx context.Context) *module.Trace {
 	return &module.Trace{Parent: place.Parent, State: place.State}
 }
 
-// keepLogTime bounds what a job that is stopping spends on its log.
+// keepLogTime limits the time that a stopping job spends on its log.
 const keepLogTime = 5 * time.Second
 
-// openLog makes the file of the log and keeps it open: this file is uploaded later, whatever has
-// its name by then.
+// openLog creates the log file and keeps it open, so that this file is uploaded later even if the
+// module has replaced it.
 func (a *Attempt) openLog() (*os.File, error) {
 	file, err := os.OpenFile(a.Workspace.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -170,7 +170,7 @@ func (a *Attempt) openLog() (*os.File, error) {
 }
 
 // keepLog uploads the module's log next to the attempt's manifest, and returns its address. A log
-// that can't be kept fails no job.
+// that can't be uploaded does not fail the job.
 func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()

@@ -20,13 +20,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each,
-// and that is all.
+// atOnce is how many artifacts are listed or staged at a time. Small ones cost little more than a
+// round trip each.
 const atOnce = 4
 
 // StageIn copies every input to the workspace, exactly as it was listed when the execution was
-// identified, and refuses graphs among them that have operations which no model needs, and a
-// schema that does not parse.
+// identified. It refuses graphs with operations that no model needs, and a schema that does not
+// parse.
 func (a *Attempt) StageIn(ctx context.Context) error {
 	if err := a.stage(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *Attempt) stage(ctx context.Context) (err error) {
 	return staging.Wait()
 }
 
-// StageFirst copies the first file of an input that decides nothing of the result. Its errors are
+// StageFirst copies the first file of an input that doesn't determine the result. Its errors are
 // the store's.
 func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	listing, err := a.executor.listOne(ctx, in)
@@ -68,12 +68,11 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	return err
 }
 
-// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something
-// else by now.
+// ErrArtifactChanged is returned by StageArtifact for an artifact that is gone or has changed.
 var ErrArtifactChanged = errors.New("the artifact is gone or has changed")
 
-// StageArtifact copies an artifact to a local folder, if it still is what an execution was
-// identified with. Its other errors are the store's.
+// StageArtifact copies an artifact to a local directory, if it is still as the execution was
+// identified with it. Its other errors are the store's.
 func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, dir string) error {
 	listing, err := storage.List(ctx, a.executor.store, refOf(artifact.URI))
 	if err == nil && listing.Digest != artifact.Digest {
@@ -91,11 +90,11 @@ func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, d
 	return nil
 }
 
-// checkInputs refuses graphs that events name if they have operations that a model has no use for:
-// ones that reach files, scripts or other processes would do so wherever the published model is
-// served. It refuses a schema that does not parse before any module is started, whether the module
-// reads it or not. A child process reads them, within the limits of the job; what this worker has
-// accepted before is not checked again.
+// checkInputs refuses graphs that events name if they have operations that no model needs:
+// operations that open files, scripts or other processes would do so wherever the published model
+// is served. It refuses a schema that does not parse before any module is started, whether the
+// module reads it or not. A child process reads the inputs, within the limits of the job; inputs
+// that this worker has accepted before are not checked again.
 func (a *Attempt) checkInputs(ctx context.Context) error {
 	q, err := a.inputsQuestion()
 	if err != nil || len(q.Graphs) == 0 && q.Schema == "" {
@@ -135,9 +134,9 @@ func (a *Attempt) inputsQuestion() (q modelcheck.Question, err error) {
 }
 
 // acceptedInputs remembers which graphs and schemas a check has accepted, so that a pipeline's next
-// run, which as a rule names the same ones, starts no process to check them again. They are known
-// by the SHA-256 of all names and bytes in their directories, with what else a check depends on.
-// Its methods may be called from several goroutines at once.
+// run, which usually names the same ones, starts no process to check them again. Its keys are the
+// SHA-256 of all names and bytes in the inputs' directories and of everything else that a check
+// depends on. Its methods may be called by several goroutines at once.
 type acceptedInputs struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool
@@ -145,10 +144,10 @@ type acceptedInputs struct {
 
 const (
 	mostAccepted     = 4096
-	mostAcceptedSize = 64 << 20 // bytes of all files; what is larger is checked each time
+	mostAcceptedSize = 64 << 20 // bytes of all files; larger inputs are checked each time
 )
 
-// has says whether inputs with this key were accepted.
+// has reports whether inputs with this key were accepted.
 func (a *acceptedInputs) has(key [sha256.Size]byte) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,8 +163,8 @@ func (a *acceptedInputs) add(key [sha256.Size]byte) {
 	a.known[key] = true
 }
 
-// keyOfInputs reads the files of all graphs of a question, and the directory of its schema. ok is
-// false where they are too large to be read twice.
+// keyOfInputs hashes the files of all graphs of a question, and the directory of its schema. ok is
+// false if they are too large to be read twice.
 func keyOfInputs(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (key [sha256.Size]byte, ok bool, err error) {
 	h, left := sha256.New(), int64(mostAcceptedSize)
 	fmt.Fprintf(h, "%q %d %d\n", q.ExtraOps, r.Memory.Bytes(), r.Timeout.Duration())
@@ -185,9 +184,9 @@ func keyOfInputs(ctx context.Context, q modelcheck.Question, r pipeline.Resource
 	return key, true, nil
 }
 
-// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the
-// bytes in left it did not need. It stops and returns fewer than 0 when there are more, or when
-// something is no regular file.
+// hashFiles writes the name, the size and the bytes of each file to h, and returns how many bytes
+// of the allowance left remain. It stops and returns a negative number if there are more, or if an
+// entry is not a regular file.
 func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int64, error) {
 	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -200,7 +199,7 @@ func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int6
 		if err != nil {
 			return err
 		}
-		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() { // staging makes regular files
+		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() { // staging creates only regular files
 			left = min(left, -1)
 			return fs.SkipAll
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// checker answers each question with refused, and counts them.
+// checker answers each question with refused, and counts the questions.
 type checker struct {
 	Runner
 	refused string
@@ -24,8 +24,7 @@ func (c *checker) Check(context.Context, json.RawMessage, runner.Limits) (json.R
 	return json.Marshal(modelcheck.Answer{Refused: c.refused})
 }
 
-// A graph and a schema are checked once by a worker, and again when a single byte or name, or a
-// limit, is another.
+// A worker checks a graph and a schema once, and again if a single byte, a name or a limit changes.
 func TestAGraphThatWasAcceptedIsNotCheckedAgain(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
@@ -92,7 +91,7 @@ func TestAGraphThatWasRefusedIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// What is too large to be read twice is checked each time.
+// Inputs that are too large to be read twice are checked each time.
 func TestALargeGraphIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
@@ -133,7 +132,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A link is not followed to know a graph again: with one, it is checked each time.
+// Hashing follows no link: a graph with one is checked each time.
 func TestAGraphWithALinkIsCheckedEachTime(t *testing.T) {
 	t.Parallel()
 	c := &checker{}

@@ -11,19 +11,19 @@ import (
 
 // Workspace is the local directory of one attempt:
 //
-//	in/              inputs, as staged
-//	out/<key>/       what is published: model/, model_run/
-//	working/         the module's own: holds what earlier attempts saved, and checkpoints are
-//	                 copied from it; of a TFX module, out/model_run/ is such a folder too
-//	answers/         files of the module's that are not published: predictions.jsonl, labels.json
-//	trials/<id>/     the module's own folders for one trial of a search
-//	checkpoints-<x>/ copies of the module's folders, until they are in the store
-//	kept/            states of trials that others go on from
-//	log.txt          what the module printed
+//	in/              the staged inputs
+//	out/<key>/       the outputs to publish: model/, model_run/
+//	working/         the module's own: begins with the files of the newest checkpoint, and
+//	                 checkpoints are copied from it; so is out/model_run/ of a TFX module
+//	answers/         files of the module that are not published: predictions.jsonl, labels.json
+//	trials/<id>/     the module's own directories for one trial of a search
+//	checkpoints-<x>/ copies of the module's directories, until they are in the store
+//	kept/            states of trials from which other trials continue
+//	log.txt          the module's output
 //
-// The module may write below out/<key>, working, answers and trials. The directory itself and the
-// rest are the worker's alone: a module that could write there would replace them by links, and the
-// worker would follow those.
+// The module may write below out/<key>, working, answers and trials. Only the worker may write to
+// the directory itself and to the rest: otherwise a module could put links there, which the worker
+// would follow.
 type Workspace struct{ dir string }
 
 func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (Workspace, error) {
@@ -33,7 +33,7 @@ func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (W
 	}
 	w := Workspace{dir: dir}
 	folders := []string{w.In(), w.Working(), w.Answer("")}
-	for key := range outputs { // the module makes what lies in them: some refuse to write into a folder that exists
+	for key := range outputs { // the module makes the directories of its outputs: some modules refuse to write to one that exists
 		folders = append(folders, w.Out(key))
 	}
 	for _, folder := range folders {
@@ -45,27 +45,27 @@ func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (W
 	return w, nil
 }
 
-// In is a path among the staged inputs.
+// In returns a path among the staged inputs.
 func (w Workspace) In(path ...string) string {
 	return filepath.Join(append([]string{w.dir, "in"}, path...)...)
 }
 
-// Out is a path among what is published.
+// Out returns a path among the outputs.
 func (w Workspace) Out(path ...string) string {
 	return filepath.Join(append([]string{w.dir, "out"}, path...)...)
 }
 
-// Working is the module's own folder.
+// Working returns the module's own directory.
 func (w Workspace) Working() string { return filepath.Join(w.dir, "working") }
 
-// Answer is a file that the module writes and that is not published.
+// Answer returns the path of a file that the module writes and that is not published.
 func (w Workspace) Answer(name string) string { return filepath.Join(w.dir, "answers", name) }
 
-// Path is a path that is not published.
+// Path returns a path that is not published.
 func (w Workspace) Path(name string) string { return filepath.Join(w.dir, name) }
 
 func (w Workspace) log() string { return filepath.Join(w.dir, "log.txt") }
 
-// remove removes the directory. What can't be removed disturbs nobody: the next attempt has another
-// directory.
+// remove removes the directory. Files that can't be removed do no harm: the next attempt has
+// another directory.
 func (w Workspace) remove() { _ = os.RemoveAll(w.dir) }

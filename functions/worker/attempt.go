@@ -51,8 +51,8 @@ func reported(err error) error {
 	return err
 }
 
-// end settles the job. If that fails, or the lease was lost, the lease has not been released: this
-// worker is alive, and reports that.
+// end settles the job. If that fails, or the lease was lost, the lease has not been released: end
+// then reports that this worker is alive.
 func (a attempt) end(ctx context.Context, err error) error {
 	if !errors.Is(err, events.ErrLeaseLost) {
 		if err = a.settle(ctx, err); err == nil {
@@ -96,7 +96,7 @@ func (a attempt) work(ctx context.Context) error {
 	}
 }
 
-// handle recovers from panics of the function, in this one place: a panic is a fault of ours in
+// handle recovers from panics of the function, in this one place: a panic is our own error in
 // handling this job.
 func (a attempt) handle(ctx context.Context) (evs []events.Event, err error) {
 	defer func() {
@@ -107,16 +107,17 @@ func (a attempt) handle(ctx context.Context) (evs []events.Event, err error) {
 	return a.function.Handle(ctx, a.task)
 }
 
-// stopDelay keeps a job that a stopping worker hands back from another slot of the same worker,
-// whose last request to the queue may not have ended: there the job would wait for a whole lease.
+// stopDelay delays a job that a stopping worker hands back, so that another slot of the same
+// worker, whose last request to the queue may not have ended, doesn't receive it: there the job
+// would wait for a whole lease.
 const stopDelay = time.Second
 
-// settleTime bounds the acknowledgement of a job when the worker itself is stopping.
+// settleTime limits how long a stopping worker takes to acknowledge a job.
 const settleTime = 10 * time.Second
 
 // settle acknowledges, retries or dead-letters the job by the error of the attempt. It continues
-// for a moment after ctx ended, so that a job that a stopping worker hands back is free for others
-// soon. It returns ErrLeaseLost before any effect if the lease is not provably ours then.
+// for a moment after ctx ended, so that a job that a stopping worker hands back is soon free for
+// others. It returns ErrLeaseLost before any effect if the lease is not provably held.
 func (a attempt) settle(ctx context.Context, err error) error {
 	stopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -145,7 +146,7 @@ func (a attempt) settle(ctx context.Context, err error) error {
 	}
 }
 
-// acknowledge acknowledges a job for which nothing is left to do.
+// acknowledge acknowledges a job that needs no more work.
 func (a attempt) acknowledge(ctx context.Context, found over) error {
 	message := "job acknowledged: its outcome is in the log"
 	if found.err != nil {
@@ -155,10 +156,10 @@ func (a attempt) acknowledge(ctx context.Context, found over) error {
 	return a.claim.Ack(ctx)
 }
 
-// giveUp ends a job that is cancelled or that can't be done. The order for the latter is a note in
-// the lease, dead letter, event, acknowledgement; a cancelled job has only the last two. Each step
-// can be repeated, and is taken only while the lease is provably ours. An attempt that follows a
-// crash between two of them finds the note, and repeats the other steps.
+// giveUp ends a job that is cancelled or that can't be done. The steps for the latter are a note in
+// the lease, a dead letter, an event, and the acknowledgement, in this order; a cancelled job has
+// only the last two. Each step can be repeated, and is taken only while the lease is provably held.
+// An attempt that follows a crash between two steps finds the note, and repeats the other steps.
 func (a attempt) giveUp(ctx context.Context, how disposition, failure *events.Failure) error {
 	if err := a.isOver(ctx); err != nil {
 		if found, is := errors.AsType[over](err); is {
@@ -189,7 +190,7 @@ func (a attempt) giveUp(ctx context.Context, how disposition, failure *events.Fa
 	return a.claim.Term(ctx, failure.Reason())
 }
 
-// deadLetter keeps the job, with its reason and the events behind it.
+// deadLetter stores the job as a dead letter, with its reason and the events behind it.
 func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error {
 	causes, err := a.causes(ctx)
 	if err != nil {
@@ -220,11 +221,12 @@ func (a attempt) causes(ctx context.Context) ([]events.Message, error) {
 	return out, nil
 }
 
-// over is why a job is acknowledged without work: the log holds its outcome, or the end of its run.
+// over is the error of a job that is acknowledged without work: the log holds its outcome, or the
+// end of its run.
 type over struct {
 	why   string
 	event events.Event // in the log
-	err   error        // for telemetry; nil where the job has its outcome
+	err   error        // for telemetry; nil if the job has its outcome
 }
 
 func (o over) Error() string { return o.why }

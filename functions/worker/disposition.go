@@ -47,8 +47,8 @@ type final struct{ *events.Failure }
 // Unwrap finds the failure itself, not only what it wraps.
 func (f final) Unwrap() error { return f.Failure }
 
-// Later is an error of Handle's that is no failure: the job waits for something, and is handed back
-// meanwhile.
+// Later is an error of Handle that is not a failure: the job waits for something, and is handed
+// back meanwhile.
 type Later struct {
 	After time.Duration
 	Why   string
@@ -56,7 +56,7 @@ type Later struct {
 
 func (l Later) Error() string { return l.Why }
 
-// IsWaiting implements telemetry.Waiting: the error is not reported as one.
+// IsWaiting implements telemetry.Waiting, so that telemetry does not report this as an error.
 func (Later) IsWaiting() {}
 
 // classify finds the failure in err; any other error counts as a fault of the environment, not of
@@ -68,7 +68,7 @@ func classify(err error) *events.Failure {
 	return &events.Failure{Kind: events.FailureUnavailable, Err: err}
 }
 
-// exhausted counts the attempts that ended for one of kinds, this one included.
+// exhausted counts the attempts that ended with one of kinds, this one included.
 func exhausted(attempt events.Attempt, limit int, kinds ...events.FailureKind) disposition {
 	count := 1
 	for _, kind := range kinds {
@@ -80,8 +80,8 @@ func exhausted(attempt events.Attempt, limit int, kinds ...events.FailureKind) d
 	return retry
 }
 
-// backoff is how long a job waits before its next attempt: 1 s, doubled for each earlier failure,
-// at most a minute.
+// backoff returns how long a job waits before its next attempt: 1 s, doubled for each earlier
+// failure, at most a minute.
 func backoff(attempt events.Attempt) time.Duration {
 	failures := 0
 	for _, count := range attempt.Failures {

@@ -1,4 +1,4 @@
-// Package worker takes jobs off the queue and sees each one through: claim, hold the lease, handle,
+// Package worker claims jobs from the queue and completes each one: claim, hold the lease, handle,
 // publish, settle. It owns the goroutines, and it alone turns an error into a disposition:
 //
 //	bad input, incomplete                     dead letter
@@ -8,20 +8,20 @@
 //	worker died with the job                  retried, up to Limits.Lost; then dead letter
 //	any other: bus or store away, stopping    retried without limit
 //
-// Giving a job up takes, in this order: a dead letter with the reason and the events behind it, an
-// event that announces the failure, the acknowledgement. Each is taken only while the lease is
-// provably ours. Nothing is dropped in silence.
+// A job is given up in three steps: a dead letter with the reason and the events behind it, an
+// event that announces the failure, the acknowledgement. Each step is taken only while the lease is
+// provably held. No job is dropped without a trace.
 //
 // Before a job is worked on, also at its first attempt, and again before anything is published, the
-// worker reads the run's events. A job whose outcome is there is acknowledged, whatever execution
-// it would be now; so is a job of a run that has ended without one.
+// worker reads the run's events. A job whose outcome is among them is acknowledged, whatever
+// execution it would be now; so is a job of a run that has ended without one.
 //
-// A worker is taken to have died with a job if its lease was taken over and the worker hasn't
-// reported since. A worker that is drained releases its lease. One that has lost its lease while
-// the bus was away, or while it was frozen, reports as soon as the bus answers, and the attempt no
-// longer counts; the attempt that would give the job up waits for such reports first. A worker that
-// dies during an outage, or with its machine, counts like one that the job has killed: they can't
-// be distinguished.
+// A worker counts as having died with a job if its lease was taken over and the worker hasn't
+// reported since. A worker that is drained releases its lease. A worker that has lost its lease
+// while the bus was away, or while it was frozen, reports as soon as the bus answers, and the
+// attempt no longer counts; the attempt that would give the job up waits for such reports first. A
+// worker that dies during an outage, or with its machine, counts like one that the job has killed,
+// because the two can't be distinguished.
 //
-// The package uses no store, no module and no kind of training: Functions do. Read Worker first.
+// The package uses no store and no module, and does not train: Functions do. Read Worker first.
 package worker

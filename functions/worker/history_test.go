@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// mortalBus is the bus of a worker that dies when die returns true before an effect of that name:
-// nothing of it reaches the bus then.
+// mortalBus is the bus of a worker that dies if die returns true before an effect of that name: the
+// effect doesn't reach the bus.
 type mortalBus struct {
 	events.Bus
 	die  func(effect string) bool
@@ -82,7 +82,8 @@ func (c mortalClaim) Nak(ctx context.Context, delay time.Duration, cause events.
 	return c.Claim.Nak(ctx, delay, cause, why)
 }
 
-// dieBefore has one worker work until it dies before an effect. Its lease has expired then.
+// dieBefore has one worker work until it dies before an effect, and waits until its lease has
+// expired.
 func dieBefore(t *testing.T, bus events.Bus, effect string, f *function) {
 	t.Helper()
 	mortal := &mortalBus{Bus: bus, die: func(at string) bool { return at == effect }}
@@ -129,8 +130,8 @@ func TestAJobThatWasAnnouncedIsNotDoneAgainAsAnotherExecution(t *testing.T) {
 	}
 }
 
-// The message of a job that is done may come again as the first attempt at it: a dispatcher that
-// has lost its join enqueues it again.
+// The message of a completed job may be delivered again as the first attempt at it: a dispatcher
+// that has lost its join enqueues it again.
 func TestTheFirstAttemptAtAnAnnouncedJobDoesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestAJobOfAnEndedRunIsNotWorkedOn(t *testing.T) {
 	})
 }
 
-// The run ends while its job is worked on, whatever the result of that is.
+// The run ends while its job is worked on, whatever its result.
 func TestNothingIsPublishedForAJobWhoseRunEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(context.Context, worker.Task) ([]events.Event, error){
@@ -201,8 +202,8 @@ func TestNothingIsPublishedForAJobWhoseRunEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// The function of a cancelled job ends what its attempts have begun, though the run's end is in the
-// log already.
+// The function of a cancelled job ends what the job's attempts have begun, though the run's end is
+// in the log already.
 func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,8 +220,8 @@ func TestTheFunctionEndsACancelledJobOfAnEndedRun(t *testing.T) {
 	})
 }
 
-// wantEndedOnly checks that the job is off its queue with no event but the run's end, and no dead
-// letter.
+// wantEndedOnly checks that the job is off its queue with no event but the run's end, and without a
+// dead letter.
 func wantEndedOnly(t *testing.T, bus *bustest.Memory) {
 	t.Helper()
 	models, failures := evs(t, bus, events.KindModelTrained), evs(t, bus, events.KindTrainingFailed)

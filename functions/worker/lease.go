@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// rewriteLease writes what change makes of the job's lease, as the leader of the bucket has it;
-// changed is false if there is nothing to write. A lease that can't be decoded is left as it is.
-// events.ErrNotFound if the job has left its queue.
+// rewriteLease replaces the job's lease, as the leader of the bucket has it, by the result of
+// change; changed is false if there is nothing to write. A lease that can't be decoded is left as
+// it is. It returns events.ErrNotFound if the job has left its queue.
 func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (lease events.Lease, changed bool, err error)) error {
 	leases, err := a.bus.KV(ctx, events.KVLeases)
 	if err != nil {
@@ -32,7 +32,7 @@ func (a attempt) rewriteLease(ctx context.Context, change func(events.Lease) (le
 	}
 }
 
-// replaceLease writes what change makes of one revision of the lease.
+// replaceLease replaces one revision of the lease by the result of change.
 func (a attempt) replaceLease(ctx context.Context, leases events.KV, entry events.Entry, change func(events.Lease) (events.Lease, bool, error)) error {
 	lease, err := events.DecodeLease(entry)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a attempt) replaceLease(ctx context.Context, leases events.KV, entry event
 	return nil
 }
 
-// recordGivenUp writes into the lease that the job is given up, unless an earlier attempt has.
+// recordGivenUp records in the lease that the job is given up, unless an earlier attempt has.
 func (a attempt) recordGivenUp(ctx context.Context, failure *events.Failure) error {
 	if a.task.Attempt.GivenUp != nil {
 		return nil

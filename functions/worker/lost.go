@@ -13,8 +13,8 @@ import (
 // DefaultLost is Limits.Lost if a function does not set it.
 const DefaultLost = 5
 
-// reportTime is how long a job that is to be given up waits for reports of workers that are alive.
-// After an outage of the bus their reports and the attempt that counts them come at the same time.
+// reportTime is how long a job that is to be given up waits for reports of live workers. After an
+// outage of the bus the reports and the attempt that counts them arrive at the same time.
 const reportTime = 15 * time.Second
 
 // countLost returns a final failure if as many workers as Limits.Lost have died with the job.
@@ -50,9 +50,9 @@ func (a attempt) lost(ctx context.Context) (int, error) {
 	return len(lease.Lost), err
 }
 
-// reportAlive withdraws that this attempt's worker may have died, because the attempt could not
-// release its lease. It retries until the bus answers, or until settleTime after ctx has ended: a
-// worker that stops before counts as one that died.
+// reportAlive withdraws the assumption that this attempt's worker has died, because the attempt
+// could not release its lease. It retries until the bus answers, or until settleTime after ctx has
+// ended: a worker that stops before that counts as dead.
 func (a attempt) reportAlive(ctx context.Context) {
 	ctx, cancel := outlive(ctx)
 	defer cancel()
@@ -81,7 +81,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	return longer, func() { stop(); cancel() }
 }
 
-// survived writes into the lease that the attempt's worker is alive.
+// survived records in the lease that the attempt's worker is alive.
 func (a attempt) survived(ctx context.Context) error {
 	err := a.rewriteLease(ctx, func(lease events.Lease) (events.Lease, bool, error) {
 		lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the bus")

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// killWorkers has n workers die with the job in turn, like an out-of-memory kill of their pods: the
+// killWorkers has n workers die with the job in turn, as when their pods run out of memory: the
 // lease is not released.
 func killWorkers(t *testing.T, bus events.Bus, n int) {
 	t.Helper()
@@ -53,7 +53,7 @@ func TestAJobThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	}
 }
 
-// wantLost checks for one failure that names how many workers died, and a dead letter of it.
+// wantLost checks for one failure that names how many workers died, and for a dead letter with it.
 func wantLost(t *testing.T, bus events.Bus, failures []events.Event, lost int) {
 	t.Helper()
 	failed, deadLetters := failures[0].Data.(*events.TrainingFailed), dead(t, bus)
@@ -87,7 +87,7 @@ func TestAJobOfWorkersThatAreDrainedIsNeverGivenUp(t *testing.T) {
 	})
 }
 
-// A dead letter that is retried starts counting its workers anew.
+// When a dead letter is retried, its lost workers are counted anew.
 func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,8 +169,8 @@ func (c cutClaim) Ack(ctx context.Context) error {
 	return c.Claim.Ack(ctx)
 }
 
-// The bus is away repeatedly until the lease has expired. When it is back another worker takes the
-// job over, at times before the old one, which is alive, can report.
+// The bus is away repeatedly until the lease has expired. When it is back another worker takes over
+// the job, at times before the old worker, which is alive, can report.
 func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 				return nil, nil
 			}}
 			running.Go(func() { once(t, bus, f) })
-			time.AfterFunc(10*time.Minute, func() { bus.set(false) }) // its lease has run out long before
+			time.AfterFunc(10*time.Minute, func() { bus.set(false) }) // its lease has expired long before
 			time.Sleep(5 * time.Minute)
 		}
 		f := &function{handle: trainsAs("1")}
@@ -195,7 +195,7 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 	})
 }
 
-// The attempt that would be one too many comes before the reports of workers that are alive.
+// The attempt that would be one too many begins before the reports of live workers arrive.
 func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (c frozenClaim) KeepAlive(ctx context.Context, work func(context.Context) e
 	return c.Claim.KeepAlive(ctx, work)
 }
 
-// A job that is given up or cancelled has its effects after the work, when no heartbeat keeps its
+// A job that is given up or cancelled has its effects after the work, when no heartbeat renews its
 // lease.
 func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
 	t.Parallel()
@@ -98,8 +98,8 @@ func once(t *testing.T, bus events.Bus, f *function) {
 	}
 }
 
-// A job that an attempt has given up stays so if the attempt dies before that is announced: no
-// later attempt works on the job, which might succeed in spite of its dead letter.
+// A job that an attempt has given up stays so if the attempt dies before it has announced that: no
+// later attempt works on the job, which might succeed despite its dead letter.
 func TestAGivenUpJobIsNotWorkedOnByTheNextWorker(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]string{"died before the event": "dead letter", "died before the ack": "event"} {

@@ -11,7 +11,7 @@ import (
 // publish publishes the events of the task. If the log has another result under the same name, one
 // that was lost before its generation was counted, publish returns the generation that the task's
 // result must have instead; else 0. It returns an over, and publishes nothing, if the job's outcome
-// or its run's end has come into the log meanwhile.
+// or its run's end is in the log by now.
 func (a attempt) publish(ctx context.Context, evs []events.Event) (generation int, err error) {
 	if len(evs) > 0 {
 		if err := a.isOver(ctx); err != nil {
@@ -53,9 +53,9 @@ func (a attempt) names(ctx context.Context, sequence uint64, uri string) (bool, 
 	return false, fmt.Errorf("read event %d, which was published before: %w", sequence, events.ErrNotFound)
 }
 
-// unpublished is the error of a job whose event the bus refused: one that is invalid, or too large,
-// never will be accepted, however often the job is done. A permission that the worker lacks may be
-// granted later.
+// unpublished returns the error of a job whose event the bus refused: an event that is invalid, or
+// too large, is never accepted, however often the job is done. A permission that the worker lacks
+// may be granted later.
 func unpublished(event events.Event, err error) error {
 	err = fmt.Errorf("publish %s of run %s: %w", event.Data.Kind(), event.Run, err)
 	if _, invalid := errors.AsType[*events.Invalid](err); invalid || errors.Is(err, events.ErrTooLarge) {

@@ -2,7 +2,7 @@ package worker
 
 import "context"
 
-// slots are as many jobs as a worker does at once, of all its functions.
+// slots limits how many jobs a worker does at once, of all its functions together.
 type slots chan struct{}
 
 // await waits until a slot is free, without acquiring it; false if ctx ends before.

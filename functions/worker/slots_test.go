@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// resting is a function whose job j1 waits for a minute without its slot, and j2 takes other.
+// resting is a function whose job j1 waits for a minute without its slot, and whose job j2 takes
+// other.
 func resting(other time.Duration, finished func(job string)) *function {
 	return &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
 		took := other
@@ -38,7 +39,7 @@ func resting(other time.Duration, finished func(job string)) *function {
 }
 
 // A worker with one slot does another job meanwhile. If that takes longer, the waiting job finds no
-// slot, and comes again from the queue.
+// slot, and is delivered from the queue again.
 func TestAWaitingJobReleasesItsSlotToOthers(t *testing.T) {
 	t.Parallel()
 	for other, want := range map[time.Duration]struct {
@@ -65,7 +66,7 @@ func TestAWaitingJobReleasesItsSlotToOthers(t *testing.T) {
 	}
 }
 
-// The lease of a job that waits is kept, and a worker that stops hands it back.
+// The lease of a waiting job is kept, and a worker that stops hands the job back.
 func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestAStoppingWorkerHandsBackAWaitingJob(t *testing.T) {
 }
 
 // A worker that does one job has no other for its slot. One of several functions hands the job
-// back: what it waits for may be the next job that such a worker takes.
+// back, because the job may wait for the one that such a worker claims next.
 func TestOnceOfSeveralFunctionsDoesNotReleaseItsSlot(t *testing.T) {
 	t.Parallel()
 	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {

@@ -48,13 +48,13 @@ func New(bus events.Bus, opts Options) *Worker {
 }
 
 const (
-	pollWait   = 5 * time.Second // how long one request to the queue may last
+	pollWait   = 5 * time.Second // how long one request to the queue waits
 	shortLook  = time.Second / 4 // the same, for each of several functions in turn
 	retryDelay = time.Second     // after an error of the bus
 )
 
-// Run claims jobs until ctx ends, then lets the running ones hand themselves back, and returns nil.
-// It returns an error when the bus is closed for good.
+// Run claims jobs until ctx ends, then waits until the running ones have handed themselves back,
+// and returns nil. It returns an error when the bus is closed for good.
 func (w *Worker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, function := range w.opts.Functions {
@@ -85,7 +85,7 @@ func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Gr
 	return nil
 }
 
-// afterTrouble pauses after an error of the bus that may go away, and returns one that won't.
+// afterTrouble pauses after an error of the bus that may be transient, and returns one that isn't.
 func (w *Worker) afterTrouble(ctx context.Context, function Function, err error) error {
 	if errors.Is(err, events.ErrClosed) {
 		return err
@@ -101,7 +101,7 @@ func (w *Worker) afterTrouble(ctx context.Context, function Function, err error)
 }
 
 // Once works on at most one job, waiting up to wait for it, and reports whether there was one. A
-// scaler starts workers in this form.
+// scaler starts workers in this way.
 func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err error) {
 	if err := w.ready(ctx); err != nil {
 		return false, err
@@ -121,7 +121,7 @@ func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err
 	}
 }
 
-// ready waits for Options.Ready. It is no error that ctx has ended meanwhile.
+// ready waits for Options.Ready. It returns nil if ctx ends meanwhile.
 func (w *Worker) ready(ctx context.Context) error {
 	if w.opts.Ready == nil {
 		return nil
@@ -132,9 +132,10 @@ func (w *Worker) ready(ctx context.Context) error {
 	return nil
 }
 
-// next claims one job and works on it. No other job would use its slot: a worker of one function
-// waits in it, and so keeps a scaler from starting another worker; a worker of several functions
-// does not release it, because the job may wait for another job of the same worker.
+// next claims one job and works on it. No other job would use its slot. A worker of one function
+// waits in its slot, and so keeps a scaler from starting another worker; a worker of several
+// functions hands the job back instead, because the job may wait for another one that the same
+// worker would claim.
 func (w *Worker) next(ctx context.Context, function Function, wait time.Duration) (bool, error) {
 	claim, slot, err := w.take(ctx, function, wait)
 	if claim == nil {
@@ -158,13 +159,13 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 		return nil, nil, fmt.Errorf("take a %s job: %w", function.Name(), err)
 	}
 	slot := &slot{slots: w.slots}
-	if !slot.acquire() { // a job of another function has come meanwhile
+	if !slot.acquire() { // a job of another function took the last slot meanwhile
 		return nil, nil, claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
 	}
 	return claim, slot, nil
 }
 
-// reporter returns a Report that fills in the job of a progress. Losing progress is no error.
+// reporter returns a Report that fills in the job of a progress. Losing progress is not an error.
 func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.Attempt) func(events.Progress) {
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
@@ -174,8 +175,8 @@ func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.At
 	}
 }
 
-// Function does one kind of job. Its methods may be called from several goroutines at once, one job
-// each.
+// Function does one kind of job. Its methods may be called by several goroutines at once, for one
+// job each.
 type Function interface {
 	// Name says which jobs the function does.
 	Name() events.Function
@@ -185,10 +186,10 @@ type Function interface {
 	// implementation is in functions/execution.
 	//
 	// When ctx ends with cause events.ErrCancelled, or the attempt was cancelled before it began,
-	// Handle makes sure that the job has no later effect and returns a Failure of kind cancelled;
-	// or the events, if the work was committed before.
+	// Handle ensures that the job has no later effect and returns a Failure of kind cancelled; or
+	// the events, if the work was committed before.
 	Handle(ctx context.Context, task Task) ([]events.Event, error)
-	// Limits says how often a failure that is the job's own fault may happen before the job is
+	// Limits returns how often a failure that is the job's own fault may happen before the job is
 	// given up.
 	Limits(job events.Job) Limits
 	// Failed makes the event that announces that a job is given up.
@@ -199,12 +200,12 @@ type Function interface {
 type Task struct {
 	Job     events.Job
 	Attempt events.Attempt
-	Report  func(events.Progress) // cheap, never blocks; Job, Pipeline, Run, Attempt and Time are filled in
-	Prove   func() error          // events.ErrLeaseLost unless the job is provably ours now: called right before each effect
+	Report  func(events.Progress) // cheap, never blocks; fills in Job, Pipeline, Run, Attempt and Time
+	Prove   func() error          // events.ErrLeaseLost unless the job's lease is provably held; called right before each effect
 
 	// WithoutSlot gives the worker's slot to other jobs while wait runs, and keeps the lease. It
 	// returns the error of wait, or Later if no slot is free then. It is nil in a worker that works
-	// on one job, of several functions: return Later there to wait.
+	// on one job, of several functions: to wait there, return Later.
 	WithoutSlot func(ctx context.Context, wait func(context.Context) error) error
 }
 

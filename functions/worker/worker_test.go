@@ -46,7 +46,7 @@ func announce(_ context.Context, task worker.Task) ([]events.Event, error) {
 		Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}}, nil
 }
 
-// run works for a virtual while on one job that an event led to, and returns the bus.
+// run runs a worker for a virtual while on one job that an event led to, and returns the bus.
 func run(t *testing.T, f *function, while time.Duration) *bustest.Memory {
 	t.Helper()
 	bus := offered(t)
@@ -199,7 +199,7 @@ func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 			if published := evs(t, bus, events.KindTrainingFailed); f.calls.Load() != 0 || len(published) != 1 || left(t, bus) {
 				t.Errorf("%s: worked on it %d times, published %d events", kind, f.calls.Load(), len(published))
 			}
-			if deadLetters := len(dead(t, bus)); deadLetters != 0 { // it was kept before the event was published
+			if deadLetters := len(dead(t, bus)); deadLetters != 0 { // it was stored before the event was published
 				t.Errorf("%s: %d dead letters", kind, deadLetters)
 			}
 		})
@@ -352,7 +352,7 @@ func TestProgressNamesItsJob(t *testing.T) {
 	})
 }
 
-// The store was wiped, and nothing shows that earlier jobs of the run had made this model.
+// The store was wiped, and no record shows that earlier jobs of the run had made this model.
 func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 	})
 }
 
-// A function that does not count the model anew would be called without end.
+// Without the limit, a function that does not raise the generation would be called forever.
 func TestAGenerationThatIsNotMadeIsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,34 +8,34 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Admission limits how many runs of one pipeline are worked on at once. Runs whose next stage has
+// Admission limits how many runs of one pipeline are in progress at once. Runs whose next stage has
 // no job yet wait here until their pipeline is resumed, or until fewer runs than its limit are
 // admitted. It is one entry of a key-value bucket; a pipeline without an entry admits every run.
 //
-// A run that was admitted stays so until its outcome is in the log; without a limit it is removed
-// as soon as it has its job.
+// An admitted run stays admitted until its outcome is in the log; without a limit it is removed as
+// soon as it has its job.
 type Admission struct {
 	Paused   bool       `json:"paused,omitempty"`
 	Admitted []Position `json:"admitted,omitempty"`
 	Waiting  []Position `json:"waiting,omitempty"` // the queue, in the order of their sequence
 }
 
-// Position is that of one run.
+// Position is the position of one run in the queue.
 type Position struct {
 	Run          string `json:"run"`
-	Sequence     uint64 `json:"sequence"`                // of the newest event of the run when it came
-	SupersededBy string `json:"superseded_by,omitempty"` // the run that took its position: it is about to end
+	Sequence     uint64 `json:"sequence"`                // that of the run's newest event when it was added
+	SupersededBy string `json:"superseded_by,omitempty"` // the run that took its position; this run is about to end
 }
 
-// maxWaiting keeps an admission within one message of the bus. A run beyond it is not listed: its
-// join still lacks a job, and a sweep adds it again.
+// maxWaiting keeps an admission within one message of the bus. Further runs are not listed: their
+// joins still lack a job, and a sweep adds them again.
 const maxWaiting = 1000
 
-// IsOpen reports whether nothing is held up: there is no need for an entry.
+// IsOpen reports whether the admission holds up no run and so needs no entry.
 func (a Admission) IsOpen() bool { return !a.Paused && len(a.Admitted) == 0 && len(a.Waiting) == 0 }
 
-// Ahead is how many runs come before one that waits: those that were admitted, and those that wait
-// before it. false if it does not wait.
+// Ahead returns how many runs come before a waiting one: those that were admitted, and those that
+// wait before it; false if the run does not wait.
 func (a Admission) Ahead(run string) (n int, waits bool) {
 	at := slices.IndexFunc(a.Waiting, of(run))
 	if at < 0 {
@@ -44,7 +44,7 @@ func (a Admission) Ahead(run string) (n int, waits bool) {
 	return len(a.Admitted) + at, true
 }
 
-// Why says, for people, what a run waits for here; "" if for nothing.
+// Why explains to users what a run waits for here; "" if it does not wait.
 func (a Admission) Why(run string) string {
 	ahead, waits := a.Ahead(run)
 	switch {
@@ -61,8 +61,7 @@ func (a Admission) Why(run string) string {
 // IsAdmitted reports whether the job of a run may be enqueued.
 func (a Admission) IsAdmitted(run string) bool { return slices.ContainsFunc(a.Admitted, of(run)) }
 
-// Add lets a run wait. One that is there already, or for which the queue is too long, changes
-// nothing.
+// Add makes a run wait. It changes nothing if the run is listed already or the queue is too long.
 func (a Admission) Add(j Join) Admission {
 	if len(a.Waiting) >= maxWaiting || slices.ContainsFunc(a.Waiting, of(j.Run)) || a.IsAdmitted(j.Run) {
 		return a
@@ -72,7 +71,7 @@ func (a Admission) Add(j Join) Admission {
 	return a
 }
 
-// Remove removes runs, wherever they are.
+// Remove removes admitted and waiting runs.
 func (a Admission) Remove(runs ...string) Admission {
 	left := func(p Position) bool { return slices.Contains(runs, p.Run) }
 	a.Admitted = slices.DeleteFunc(slices.Clone(a.Admitted), left)
@@ -83,8 +82,8 @@ func (a Admission) Remove(runs ...string) Admission {
 // Admit admits as many of the waiting runs as the limit allows, and marks which of the others are
 // superseded. limit is nil for a pipeline without a limit.
 //
-// Where the newest supersedes, it alone is admitted when the limit allows it, and takes the
-// position of all older ones that wait. Those that were admitted run to the end: were they ended
+// If the newest run supersedes, it alone is admitted when the limit allows it, and takes the
+// position of all older ones that wait. Admitted runs continue to their end: if they were ended
 // too, a pipeline whose runs come faster than a training takes would never produce a model.
 func (a Admission) Admit(limit *pipeline.Concurrency) Admission {
 	a.Admitted, a.Waiting = slices.Clone(a.Admitted), slices.Clone(a.Waiting)
@@ -103,7 +102,7 @@ func (a Admission) Admit(limit *pipeline.Concurrency) Admission {
 	return a
 }
 
-// next is the index of the waiting run to admit first; -1 if there is none.
+// next returns the index of the waiting run to admit first; -1 if there is none.
 func (a Admission) next(supersedes bool) int {
 	at, step := 0, 1
 	if supersedes {
@@ -117,8 +116,8 @@ func (a Admission) next(supersedes bool) int {
 	return -1
 }
 
-// supersede marks all that wait and are older than another run. A mark stays: that other run may be
-// gone by the time that the marked run has ended.
+// supersede marks all waiting runs that are older than another one. A mark is permanent: that other
+// run may be gone by the time that the marked run has ended.
 func (a Admission) supersede() {
 	var newest Position
 	for _, position := range slices.Concat(a.Admitted, a.Waiting) {

@@ -18,7 +18,7 @@ func supersede(runs int) *pipeline.Concurrency {
 	return &pipeline.Concurrency{Runs: runs, Newest: pipeline.NewestSupersede}
 }
 
-// ready is a run that was completed by the event with that number.
+// ready returns a run that was completed by the event with that number.
 func ready(sequence int) join.Join {
 	return join.New("penguin", fmt.Sprint(sequence)).Add(at(sequence, "t", graph()))
 }
@@ -83,8 +83,9 @@ func TestAdmitAdmitsAsManyRunsAsTheLimitAllows(t *testing.T) {
 	}
 }
 
-// Whatever happens: never more runs admitted than the limit allows, none twice, none gone that was
-// not removed, and never an older one admitted before a newer one where the newest supersedes.
+// Whatever happens: never more runs are admitted than the limit allows, none twice, none disappears
+// that was not removed, and never is an older one admitted before a newer one if the newest
+// supersedes.
 func TestAnAdmissionNeitherLosesNorDoublesARun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -10,15 +10,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Decide says what a run is by its events alone. It goes through them in the order of the log, and
-// stops where the run has all it waits for (Ready), where it ends, or where the events end. Events
-// after that point change nothing.
+// Decide returns the state of a run that follows from its events alone. It goes through them in the
+// order of the log, and stops when the run has all it waits for (Ready), when the run ends, or
+// after the last event. Later events change nothing.
 func Decide(p pipeline.Pipeline, run string, all []Event) Join {
 	return New(p.Name, run).Decide(p, all)
 }
 
-// Decide is Decide for a run whose search may be pinned already: that stays as it is. A search that
-// is found due is still to be pinned.
+// Decide is the function Decide for a run whose search may be pinned already: that stays as it is.
+// A search that is found due is still to be pinned.
 func (j Join) Decide(p pipeline.Pipeline, all []Event) Join {
 	run := New(j.Pipeline, j.Run)
 	run.Began = j.Began
@@ -42,8 +42,8 @@ func (j Join) Decide(p pipeline.Pipeline, all []Event) Join {
 	return run
 }
 
-// Missing lists the kinds that the pipeline waits for and the join does not have. A run whose
-// tuning failed does not wait for hyperparameters any more.
+// Missing lists the kinds of events that the pipeline waits for and the join does not have. A run
+// whose tuning failed no longer waits for hyperparameters.
 func (j Join) Missing(p pipeline.Pipeline) []events.Kind {
 	var missing []events.Kind
 	for _, kind := range waitFor(p) {
@@ -55,7 +55,7 @@ func (j Join) Missing(p pipeline.Pipeline) []events.Kind {
 	return missing
 }
 
-// Ready reports whether a join that still waits has no reason to.
+// Ready reports whether a waiting join has all events that it waits for.
 func (j Join) Ready(p pipeline.Pipeline) bool { return j.State == Waiting && len(j.Missing(p)) == 0 }
 
 // searches reports whether the run's search becomes due now.
@@ -75,9 +75,9 @@ func (j Join) tuningEnds(p pipeline.Pipeline) bool {
 	return j.tuningFailed(p) && p.Tuner.OnFailed == pipeline.OnFailedFail
 }
 
-// Deadline is until when, by the bus's clock, a join waits; false if it may wait forever. It is
-// measured from the first event that started the run. A run with a search waits for as long as that
-// takes.
+// Deadline returns until when, by the bus's clock, a join waits; false if it may wait forever. The
+// wait is measured from the first event that started the run. A run with a search waits for as long
+// as the search takes.
 func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
 	after, bounded := p.Trainer.ExpireAfter.After()
 	first := slices.IndexFunc(j.Events, func(e Event) bool { return e.Starts(p) })
@@ -87,7 +87,7 @@ func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
 	return j.Events[first].Stored.Add(after), true
 }
 
-// Clocks are what a dispatcher knows of the time: no single clock ends a run.
+// Clocks are the times that a dispatcher knows: no single clock ends a run.
 type Clocks struct {
 	Bus time.Time // of the server that leads the admissions
 	Own time.Time // of the dispatcher
@@ -99,8 +99,8 @@ type Clocks struct {
 // A run expires when a dispatcher finds that it has waited too long, not by the time that a late
 // event was stored at: the servers that stamp events have clocks of their own. The wait is measured
 // twice, by two pairs of clocks: from when the first event was stored until Bus, and from when a
-// dispatcher began the join until Own. Both have to say that it is over, so that one clock that is
-// wrong, or jumps, makes a run wait longer and ends none early.
+// dispatcher began the join until Own. Both must exceed the limit, so that a single clock that is
+// wrong, or jumps, makes a run wait longer but ends none early.
 func (j Join) Expire(p pipeline.Pipeline, now Clocks) Join {
 	deadline, bounded := j.Deadline(p)
 	after, _ := p.Trainer.ExpireAfter.After()
@@ -121,7 +121,7 @@ func (j Join) expired(p pipeline.Pipeline, deadline time.Time) Join {
 	return j.End(events.FailureIncomplete, message, deadline)
 }
 
-// End ends a join whose training has no job yet; one that has, or that has ended, does not change.
+// End ends a join whose training has no job yet; other joins do not change.
 func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
 	if j.State == Waiting || j.State == Complete {
 		j.State, j.Ending = Ended, &Ending{Kind: kind, Message: message, At: at.UTC(), Through: j.Completed()}
@@ -129,8 +129,8 @@ func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
 	return j
 }
 
-// TooLarge ends a join that is too large for its bucket, and leaves out what its events named. One
-// that has ended keeps its ending.
+// TooLarge ends a join that is too large for its bucket, and leaves out the inputs that its events
+// named. A join that has ended keeps its ending.
 func (j Join) TooLarge(message string, at time.Time) Join {
 	j.Events = slices.Clone(j.Events)
 	for i := range j.Events {
@@ -162,7 +162,7 @@ func (j Join) Checked() Join {
 	return j
 }
 
-// waitFor turns the names of a pipeline file into kinds of events.
+// waitFor converts the names in a pipeline file to kinds of events.
 func waitFor(p pipeline.Pipeline) []events.Kind {
 	kinds := make([]events.Kind, 0, len(p.Trainer.WaitFor))
 	for _, word := range p.Trainer.WaitFor {
@@ -172,7 +172,7 @@ func waitFor(p pipeline.Pipeline) []events.Kind {
 }
 
 // Skipped reports whether a join waits for hyperparameters that its tuner will not search for, and
-// which event it is decided by: the first that named something to tune on. The dispatcher then
+// returns the event that decides so: the first that named something to tune on. The dispatcher then
 // publishes events.NewHParamsReused or events.NewNothingToReuse.
 func (j Join) Skipped(p pipeline.Pipeline) (events.Skipped, bool) {
 	_, tuned := j.Event(events.KindHParamsReady)
@@ -190,7 +190,8 @@ func (j Join) Skipped(p pipeline.Pipeline) (events.Skipped, bool) {
 // TuningFailed begins the message of a run that has ended because its tuning failed.
 const TuningFailed = "tuning failed"
 
-// untuned says that a run's tuning failed, and why the run ends by that.
+// untuned returns the message of a run that ends because its tuning failed: that it did, and why it
+// ends the run.
 func (j Join) untuned(ends string) string {
 	message := TuningFailed
 	if event, _ := j.Event(events.KindTuningFailed); event.Why != "" {
@@ -202,7 +203,7 @@ func (j Join) untuned(ends string) string {
 // maxWhy keeps a join small: the whole message is in the event.
 const maxWhy = 300
 
-// whyOf is the first line of why a tuning failed, "" for any other event.
+// whyOf returns the first line of the reason for a failed tuning, "" for any other event.
 func whyOf(data events.Data) string {
 	failed, ok := data.(*events.TuningFailed)
 	if !ok {
@@ -217,8 +218,8 @@ func whyOf(data events.Data) string {
 
 // Ignored returns why an event of the run that is in the log has no effect on the run, and never
 // will have; "" if it has one, or may still have one. The answer follows from the join and the log
-// alone, so that it need not be stored: a join only goes forward, and of several events of one kind
-// it keeps the one that the log holds first. p is the pipeline as it is deployed now; it counts
+// alone, so it need not be stored: a join's state never goes back, and of several events of one
+// kind it keeps the one that was stored first. p is the pipeline as it is deployed now; it matters
 // while the run waits.
 func (j Join) Ignored(p pipeline.Pipeline, event Event) string {
 	if j.Has(event) {
@@ -236,7 +237,7 @@ func (j Join) Ignored(p pipeline.Pipeline, event Event) string {
 	return fmt.Sprintf("the run had all that it waits for with event %d", j.Completed())
 }
 
-// Meaningless returns why no run of the pipeline takes events of a kind; "" if runs do.
+// Meaningless returns why no run of the pipeline uses events of a kind; "" if runs do.
 func Meaningless(p pipeline.Pipeline, kind events.Kind) string {
 	if kind == events.KindHParamsReady && p.Trainer.Hyperparameters == pipeline.HyperparametersNone {
 		return "pipeline " + p.Name + " takes no hyperparameters: its trainer.hyperparameters is none"

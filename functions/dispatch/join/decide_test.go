@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// at is an event stored so many hours into the week; its sequence is the hour.
+// at returns an event stored so many hours into the week; its sequence is the hour.
 func at(hour int, id string, data events.Data) join.Event {
 	r := recorded(uint64(hour), id, data)
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
@@ -100,7 +100,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 	}
 }
 
-// become advances a run as far as it can go.
+// become advances a run as far as possible.
 func become(p pipeline.Pipeline, evs []join.Event, latest join.Latest) (join.Join, string) {
 	j := join.Decide(p, "monday", evs)
 	if j.Ready(p) {
@@ -270,7 +270,7 @@ func TestAJoinSaysWhichEventsItIgnores(t *testing.T) {
 		"its own":                        {waiting, first, ""},
 		"a second of the kind":           {waiting, second, "has its transform.ready already: event 1"},
 		"one that it lacks":              {waiting, at(3, "h", tuned()), ""},
-		"an older one of the kind":       {join.Decide(both, "monday", []join.Event{second}), first, ""}, // it takes the place of the newer one
+		"an older one of the kind":       {join.Decide(both, "monday", []join.Event{second}), first, ""}, // it replaces the newer one
 		"a second, when it was complete": {complete, at(4, "h2", tuned()), "has its hparams.ready already: event 3"},
 		"another, when it was complete":  {complete, at(4, "e", raw), "had all that it waits for with event 3"},
 		"of a run that was cancelled":    {waiting.End(events.FailureCancelled, "cancelled", time.Unix(1, 0)), at(4, "h", tuned()), "had ended: cancelled"},

@@ -8,20 +8,20 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Past is what the log holds of one run, as far as its join follows from it.
+// Past is what the log holds of one run, as far as its join depends on it.
 type Past struct {
 	events  []pastEvent
-	refused map[string]bool  // by id of the event that says so
+	refused map[string]bool  // by id of the event that reports the refusal
 	outcome *events.Recorded // the first outcome of a job of the run
-	ended   *events.Recorded // says that the run ended without one
+	ended   *events.Recorded // the event that says that the run ended without a job
 }
 
 type pastEvent struct {
 	Event
-	refusal string // id of the event that would say that this one was refused
+	refusal string // id of the event that would report the refusal of this one
 }
 
-// Add takes one more event of the run, in the order of the log.
+// Add adds the next event of the run, in the order of the log.
 func (p *Past) Add(r events.Recorded) {
 	if r.Err != nil {
 		return
@@ -43,18 +43,18 @@ func (p *Past) Add(r events.Recorded) {
 	}
 }
 
-// bringsPipeline reports whether an event is refused for its content, whenever it is handled.
+// bringsPipeline reports whether an event is always refused for its content.
 func bringsPipeline(f events.Event) bool { return len(events.RequestOf(f.Data).PipelineSpec) > 0 }
 
-// Events are those below a sequence, 0 for all, that were not refused when they came. One that was
-// refused counts only if it was handled again since, which the run's join knows.
+// Events returns the events below a sequence, 0 for all, that were not refused at first. An event
+// that was refused counts only if it was handled again since, which the run's join knows.
 func (p *Past) Events(until uint64) []Event {
 	return p.where(func(e pastEvent) bool { return !p.refused[e.refusal] && (until == 0 || e.Sequence < until) })
 }
 
-// Join is the run's join, not pinned, where the bus has lost it. The outcome of a job names the
-// event that had completed the run: what was stored later did not count. An event that had been
-// refused must have been handled again where the run would have had no job without it.
+// Join returns the run's join, not pinned, if the bus has lost it. The outcome of a job names the
+// event that completed the run: later events did not count. If the run could not have its job
+// without an event that was refused, that event must have been handled again.
 func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 	if p.outcome == nil {
 		return Decide(spec, run, p.Events(p.endedBy()))
@@ -67,8 +67,8 @@ func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 	return j
 }
 
-// endedBy is the sequence behind the last event that counted for a run that ended without a job; 0
-// if it hasn't ended, or if nothing is known of that.
+// endedBy returns the sequence after the last event that counted for a run that ended without a
+// job; 0 if it hasn't ended, or if that is not known.
 func (p *Past) endedBy() uint64 {
 	if p.ended == nil {
 		return 0
@@ -79,7 +79,7 @@ func (p *Past) endedBy() uint64 {
 	return 0
 }
 
-// Ended is the run's join if the log says that the run ended without a job.
+// Ended returns the run's join if the log says that the run ended without a job.
 func (p *Past) Ended(j Join) (Join, bool) {
 	if p.ended == nil {
 		return j, false
@@ -91,7 +91,7 @@ func (p *Past) Ended(j Join) (Join, bool) {
 	return j.End(failed.Reason, failed.Message, p.ended.Event.Time).Announced(), true
 }
 
-// Outcome is the first outcome of a job of the run; false if there is none.
+// Outcome returns the first outcome of a job of the run; false if there is none.
 func (p *Past) Outcome() (events.Recorded, bool) {
 	if p.outcome == nil {
 		return events.Recorded{}, false
@@ -99,8 +99,8 @@ func (p *Past) Outcome() (events.Recorded, bool) {
 	return *p.outcome, true
 }
 
-// completedBy is the sequence of the event that the outcome names as its cause; that of the outcome
-// if it names none.
+// completedBy returns the sequence of the event that the outcome names as its cause; the outcome's
+// own sequence if it names none.
 func (p *Past) completedBy() uint64 {
 	last := p.outcome.Message.Sequence
 	for _, event := range p.events {
@@ -120,29 +120,29 @@ func (p *Past) where(counts func(pastEvent) bool) (all []Event) {
 	return all
 }
 
-// Spans are the examples of a pipeline by span, as far as its events have been added: what
-// rolling windows are taken from. Events may be added in any order, each once.
+// Spans are the examples of a pipeline by span, from which rolling windows are made. Events may be
+// added in any order, each once.
 //
 // A window is TFX's rolling_range (tfx/dsl/input_resolution/canned_resolver_functions.py): the
-// latest num_spans unique spans, of each span the latest version alone; fewer if there are fewer,
-// which is TFX's min_spans of 1. Where a span's version was named by several events, the one
-// stored last counts, with all artifacts that it names of it.
+// latest num_spans unique spans, of each span only the latest version; fewer if there are fewer,
+// which is TFX's min_spans of 1. If several events named the same version of a span, the one stored
+// last counts, with all artifacts of the version that it names.
 //
-// A window over transformed examples holds those that went through the same transform graph: what
-// two graphs made must never be mixed. Else it is a window over raw examples.
+// A window over transformed examples holds those of one transform graph, because the outputs of two
+// graphs must never be mixed. Otherwise it is a window over raw examples.
 type Spans struct {
 	byGraph map[string]map[int64]spanExamples // raw examples below ""
 	count   int
 }
 
-// spanExamples is what the event that counts for a span names of it.
+// spanExamples are the examples of a span that the event which counts for it names.
 type spanExamples struct {
 	version  int64
 	sequence uint64
 	examples []events.Examples
 }
 
-// windowed is the list that a window takes the place of.
+// windowed returns the list that a window replaces.
 func windowed(in *events.Inputs) *[]events.Examples {
 	if len(in.TransformedExamples) > 0 {
 		return &in.TransformedExamples
@@ -150,7 +150,7 @@ func windowed(in *events.Inputs) *[]events.Examples {
 	return &in.Examples
 }
 
-// Add takes one more event of the pipeline into account.
+// Add adds one more event of the pipeline.
 func (s *Spans) Add(r events.Recorded) {
 	event, ok := EventOf(r)
 	if !ok {
@@ -186,13 +186,12 @@ func (s *Spans) add(graph string, examples events.Examples, sequence uint64) {
 	spans[examples.Span] = have
 }
 
-// Len is how many artifacts were added, which bounds the memory that s takes.
+// Len returns how many artifacts were added, which determines the memory that s uses.
 func (s *Spans) Len() int { return s.count }
 
 // Window is the examples of the last size spans up to the join's own, in the order of their spans.
 // The join is ready, and s holds the pipeline's events up to j.Completed(). No span above the run's
-// own counts, so that a run which comes late or is retried trains on the data that it was meant
-// for.
+// own counts, so a run that is late or is retried trains on the data that it was meant for.
 func (s *Spans) Window(j Join, size int) []events.Examples {
 	in, graph, highest := j.inputs(), "", int64(0)
 	if len(in.TransformedExamples) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// span is an artifact whose address says what it is.
+// span returns an artifact whose address describes it.
 func span(span, version int64, note string) events.Examples {
 	return events.Examples{URI: fmt.Sprintf("s3://bkt/%d-%d%s", span, version, note), Span: span, Version: version}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Retry says how a job that is made once more differs from the first. The zero value is no
-// difference: the same job.
+// Retry says how a job that is made once more differs from the first one. The zero value means that
+// it does not.
 type Retry struct {
-	Generation int    `json:"generation,omitempty"` // the least that its model may have
+	Generation int    `json:"generation,omitempty"` // the least generation that its model may have
 	Salt       string `json:"salt,omitempty"`       // makes another execution
 	Request    string `json:"request,omitempty"`    // the id of the request for it
 }
 
-// Job makes the job of a stage that is pinned. p is the pipeline at the stage's revision.
+// Job makes the job of a pinned stage. p is the pipeline at the stage's revision.
 func (j Join) Job(p pipeline.Pipeline, function events.Function, retry Retry) (events.Job, error) {
 	stage := j.Stage(function)
 	at := j.At(stage)
@@ -47,7 +47,7 @@ func (j Join) Job(p pipeline.Pipeline, function events.Function, retry Retry) (e
 	return job, err
 }
 
-// searchSalt is "" where a search that was done before will do.
+// searchSalt is "" if the result of an earlier search may be used.
 func (j Join) searchSalt(retry Retry) string {
 	if retry.Salt != "" {
 		return retry.Salt
@@ -55,9 +55,9 @@ func (j Join) searchSalt(retry Retry) string {
 	return saltOf(j.forced())
 }
 
-// trainSalt is "" where a model that was trained before will do. Otherwise it is made from what
-// asks for a new one: events with force, a pipeline without cache. A retry has the whole salt, so
-// that the execution that a ModelTrained names can be made once more from that event alone.
+// trainSalt is "" if a model that was trained before may be used. Otherwise it is made from what
+// asks for a new one: events with force, or a pipeline without cache. A retry has the whole salt,
+// so that the execution that a ModelTrained names can be made once more from that event alone.
 func (j Join) trainSalt(p pipeline.Pipeline, retry Retry) string {
 	if retry.Salt != "" {
 		return retry.Salt
@@ -87,8 +87,8 @@ func saltOf(parts []string) string {
 	return events.DerivedID(parts...)
 }
 
-// searchInputs are what the run brought, its pipeline's window, and the pipeline's last
-// hyperparameters where the search may reuse or learn from them.
+// searchInputs returns the run's own inputs, its pipeline's window, and the pipeline's last
+// hyperparameters if the search may reuse or learn from them.
 func (j Join) searchInputs(latest Latest) events.Inputs {
 	in := j.inputs()
 	in.Hyperparameters = latest.Hyperparameters
@@ -98,8 +98,8 @@ func (j Join) searchInputs(latest Latest) events.Inputs {
 	return in
 }
 
-// trainInputs are what the run brought, and "latest" or a fixed address where the pipeline's
-// policies say so.
+// trainInputs returns the run's own inputs, and "latest" or a fixed address where the pipeline's
+// policies require it.
 func (j Join) trainInputs(p pipeline.Pipeline, latest Latest) events.Inputs {
 	in := j.inputs()
 	switch {
@@ -121,8 +121,8 @@ func (j Join) trainInputs(p pipeline.Pipeline, latest Latest) events.Inputs {
 	return in
 }
 
-// inputs merges what the events named, in their order; a later event fills only what earlier ones
-// left empty.
+// inputs merges the inputs that the events named, in their order; a later event only fills what
+// earlier ones left empty.
 func (j Join) inputs() events.Inputs {
 	var all events.Inputs
 	for _, event := range j.Events {
@@ -147,8 +147,9 @@ func fill(to *string, from string) {
 	}
 }
 
-// jobID is the SHA-256 of what makes the job this one, known before anything is read from a store.
-// encoding/json writes struct fields in order and map keys sorted, so the bytes are canonical.
+// jobID returns the SHA-256 of everything that identifies the job, which is known before anything
+// is read from a store. encoding/json writes struct fields in order and map keys sorted, so the
+// bytes are canonical.
 func jobID(job events.Job) (string, error) {
 	identity, err := json.Marshal(struct {
 		Pipeline   string          `json:"pipeline"`

@@ -57,7 +57,7 @@ func joinOf(evs []events.Recorded) join.Join {
 	return j
 }
 
-// Statistics come with the transform graph where no examples.ready is waited for.
+// Statistics arrive with the transform graph if the pipeline does not wait for examples.ready.
 func TestStatisticsOfATransformAreAnInputOfTheJob(t *testing.T) {
 	t.Parallel()
 	ready := &events.TransformReady{TransformGraph: "s3://b/graph", Statistics: "s3://b/stats"}

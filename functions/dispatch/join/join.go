@@ -1,16 +1,16 @@
 // Package join turns events and a pipeline into jobs. It is pure: no clock, no network, no
 // randomness. The same events give the same jobs, ids included, on any machine and in any replay.
 //
-// A run is a Join: the events that came, and a list of stages. A Stage is one job of the run: the
-// search for hyperparameters (tune), where its pipeline tunes, then the training (train). Both go
-// the same way:
+// A run is a Join: its events so far, and a list of stages. A Stage is one job of the run: the
+// search for hyperparameters (tune), if its pipeline tunes, then the training (train). Both go the
+// same way:
 //
 //	Decide    finds from the run's events which stages are due, and whether the run has ended
 //	Due, Pin  fix what the job of a due stage is made from
 //	Job       makes the job
 //	Dispatch  names the job in the join; it is about to be enqueued
 //
-// What a run becomes follows from its events in the order of the log (Decide), not from the order
+// The state of a run follows from its events in the order of the log (Decide), not from the order
 // in which dispatchers handle them. functions/dispatch keeps a Join for each run and an Admission
 // for each pipeline in key-value buckets, and has the effects.
 //
@@ -29,24 +29,25 @@ import (
 // State of a join.
 type State string
 
-// A join only goes forward: waiting, complete, dispatched; or waiting or complete, ended.
+// A join's state only advances: from waiting to complete to dispatched, or from waiting or complete
+// to ended.
 const (
 	Waiting    State = "waiting"    // events are missing; the run may have a search for its hyperparameters
 	Complete   State = "complete"   // the training is pinned, and has no job yet
-	Dispatched State = "dispatched" // the training has its job, which is on the queue, was, or is about to be
+	Dispatched State = "dispatched" // the training has its job, which is on the queue, was on it, or is about to be
 	Ended      State = "ended"      // there will be no training; the join stays, so that a late event starts nothing
 )
 
-// Join is what is known of one run of one pipeline: the events that came, and its stages. Once the
+// Join is what is known of one run of one pipeline: its events so far, and its stages. Once the
 // training is pinned, only State, Ending and the progress of the stages change. Of these a job
-// contains Retry alone: it is the same however often it is made.
+// contains only Retry, so it is the same however often it is made.
 type Join struct {
 	Pipeline string    `json:"pipeline"`
 	Run      string    `json:"run"`
 	State    State     `json:"state"`
 	Events   []Event   `json:"events"`           // one of each kind, in the order of their sequence
 	Stages   []Stage   `json:"stages,omitempty"` // tune, if the run has a search, then train
-	Began    time.Time `json:"began,omitzero"`   // when it was first written, by the clock of the dispatcher that did
+	Began    time.Time `json:"began,omitzero"`   // when it was first written, by the clock of the dispatcher that wrote it
 	Ending   *Ending   `json:"ending,omitempty"`
 }
 
@@ -56,11 +57,11 @@ type Ending struct {
 	Message   string             `json:"message"`
 	At        time.Time          `json:"at"`                  // by the bus's clock
 	Through   uint64             `json:"through,omitempty"`   // the run's events in the log up to this sequence led to it; later ones change nothing
-	Announced bool               `json:"announced,omitempty"` // the event that says so is in the log
+	Announced bool               `json:"announced,omitempty"` // the event that announces it is in the log
 	Checked   bool               `json:"checked,omitempty"`   // no job of the run is on the queue, and no dispatcher is about to enqueue one
 }
 
-// Event is one event of the log as a join keeps it: what the run's jobs need of it.
+// Event is one event of the log as a join keeps it: the parts that the run's jobs need.
 type Event struct {
 	events.Cause
 	Stored     time.Time     `json:"stored"`
@@ -68,10 +69,11 @@ type Event struct {
 	TraceState string        `json:"tracestate,omitempty"`
 	Inputs     events.Inputs `json:"inputs"` // what it named
 	Force      bool          `json:"force,omitempty"`
-	Why        string        `json:"why,omitempty"` // of a search that failed
+	Why        string        `json:"why,omitempty"` // why the search failed, if it did
 }
 
-// EventOf returns what a join keeps of a recorded event; false if no run takes events of its kind.
+// EventOf returns the parts of a recorded event that a join keeps; false if no run uses events of
+// its kind.
 func EventOf(r events.Recorded) (Event, bool) {
 	data, ok := r.Event.Data.(events.RunData)
 	if !ok {
@@ -88,25 +90,25 @@ func EventOf(r events.Recorded) (Event, bool) {
 	}, true
 }
 
-// endsSearch reports whether events of a kind are results of a search.
+// endsSearch reports whether events of a kind are outcomes of a search.
 func endsSearch(kind events.Kind) bool {
 	return kind == events.KindHParamsReady || kind == events.KindTuningFailed
 }
 
-// Counts reports whether the event means something to runs of the pipeline.
+// Counts reports whether runs of the pipeline use the event.
 func (e Event) Counts(p pipeline.Pipeline) bool {
 	switch e.Kind {
 	case events.KindHParamsReady:
 		return p.Trainer.Hyperparameters != pipeline.HyperparametersNone
 	case events.KindTuningFailed:
 		return p.AwaitsTuning()
-	default: // inputs count for every pipeline
+	default: // every pipeline uses inputs
 		return true
 	}
 }
 
 // Starts reports whether the event alone starts a run. Hyperparameters that no run waits for do
-// not: a run that completes finds them in the log, and a run that has only those lacks nothing.
+// not: a run that completes finds them in the log, and a run that has only those needs nothing.
 func (e Event) Starts(p pipeline.Pipeline) bool {
 	if e.Kind == events.KindHParamsReady {
 		return slices.Contains(p.Trainer.WaitFor, pipeline.WaitHParams)
@@ -142,8 +144,8 @@ func (j Join) Has(e Event) bool {
 	return slices.ContainsFunc(j.Events, func(have Event) bool { return have.Sequence == e.Sequence })
 }
 
-// Knows reports whether the event can't change the join: the join has it, or an earlier one of its
-// kind, or no longer waits.
+// Knows reports whether the event can't change the join, because the join has it, has an earlier
+// one of its kind, or no longer waits.
 func (j Join) Knows(e Event) bool {
 	have, ok := j.Event(e.Kind)
 	return j.State != Waiting || ok && have.Sequence <= e.Sequence
@@ -158,7 +160,7 @@ func (j Join) Event(kind events.Kind) (Event, bool) {
 	return j.Events[at], true
 }
 
-// Completed is the sequence of the newest event of the join: "latest" means before it.
+// Completed returns the sequence of the newest event of the join: "latest" means before it.
 func (j Join) Completed() uint64 { return j.Last().Sequence }
 
 // Last returns the newest event of the join; the zero Event if it has none.
@@ -170,7 +172,7 @@ func (j Join) Last() Event {
 }
 
 // Check returns what is wrong with a join that was read for a run, as an *events.Invalid; nil if it
-// can be used. Every client with write access to the bucket may have written anything there.
+// can be used. Any client with write access to the bucket may have written it.
 func (j Join) Check(pipeline, run string) error {
 	switch {
 	case j.Pipeline != pipeline:
@@ -198,7 +200,7 @@ func (j Join) Check(pipeline, run string) error {
 	return &events.Invalid{Field: "state", Expected: "waiting, complete, dispatched or ended", Got: string(j.State)}
 }
 
-// checkStage checks one stage. The training of a run that has ended is of no use any more.
+// checkStage checks one stage. The training of a run that has ended doesn't matter.
 func (j Join) checkStage(s Stage) error {
 	field := string(s.Function)
 	switch {

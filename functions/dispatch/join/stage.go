@@ -8,39 +8,40 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Stage is one job of a run: what it is made from, which is pinned once, and how far it is.
+// Stage is one job of a run: what it is made from, which is pinned once, and its progress.
 //
-// The search is due when the run has all that its training waits for but the hyperparameters. The
-// run then waits for its result, which is an event like any other, for as long as that takes. The
-// training is due when no event is missing.
+// The search is due when the run has all that its training waits for except the hyperparameters.
+// The run then waits for the search's outcome, which is an event like any other, for as long as
+// that takes. The training is due when no event is missing.
 type Stage struct {
 	Function events.Function `json:"function"` // tune or train
 
-	// What the job is made from. Later events, and later revisions of the pipeline, change nothing.
+	// What the job is made from. Later events, and later revisions of the pipeline, don't change
+	// it.
 	Through  uint64 `json:"through"`         // the run's events up to this sequence
 	Revision uint64 `json:"revision"`        // of the pipeline; 0: due, and not pinned yet
 	Latest   Latest `json:"latest,omitzero"` // what "latest" meant
 
-	Job string `json:"job,omitempty"` // id of the last job that was decided on; "": none was
+	Job string `json:"job,omitempty"` // id of the job that was made last; "": none was
 
 	// Unconfirmed says that Job may not be on the queue yet: the join is marked first and the job
 	// is enqueued then, so that a run that has ended never has a job.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 
-	Retry   Retry  `json:"retry,omitzero"`    // how that job differs from the first
+	Retry   Retry  `json:"retry,omitzero"`    // how that job differs from the first one
 	After   uint64 `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
-	Outcome uint64 `json:"outcome,omitempty"` // sequence of the event with the outcome of Job, once it is noted
+	Outcome uint64 `json:"outcome,omitempty"` // sequence of the event with the outcome of Job, once it is recorded
 }
 
 // Latest is what "latest" meant when a stage was pinned.
 type Latest struct {
 	Hyperparameters string            `json:"hyperparameters,omitempty"`
 	BaseModel       string            `json:"base_model,omitempty"`
-	Spans           []events.Examples `json:"spans,omitempty"` // the pipeline's window, in the order of their spans
+	Spans           []events.Examples `json:"spans,omitempty"` // the pipeline's window, in the order of the spans
 }
 
-// Wants says which "latest" has to be looked up for a stage that is due, all of it among the events
-// before it was.
+// Wants says which "latest" values must be looked up for a due stage, all of them among earlier
+// events.
 type Wants struct {
 	Hyperparameters bool // the newest HParamsReady of the pipeline
 	BaseModel       bool // the newest ModelTrained
@@ -48,7 +49,7 @@ type Wants struct {
 	Spans           int  // the examples of so many spans: see Window; 0 for those that the run names
 }
 
-// Exists reports whether the stage is one of a run's: the zero Stage is not.
+// Exists reports whether the run has this stage: the zero Stage does not exist.
 func (s Stage) Exists() bool { return s.Function != "" }
 
 // Stage returns the run's stage of a function; the zero Stage if it has none.
@@ -80,8 +81,8 @@ func (j Join) LacksJob() bool {
 // be on the queue.
 func (j Join) IsSearching() bool { return j.State == Waiting && j.Stage(events.FunctionTune).Exists() }
 
-// At returns the run as the job of a stage sees it: without later events, and a search without its
-// own result.
+// At returns the run as the job of a stage sees it: without later events, and for a search without
+// its own result.
 func (j Join) At(s Stage) Join {
 	at := New(j.Pipeline, j.Run)
 	for _, event := range j.Events {
@@ -109,8 +110,8 @@ func (j Join) SearchDue() bool {
 	return search.Exists() && search.Revision == 0
 }
 
-// DropNeedlessSearch returns the join without a search that is due and that the run does not need:
-// the run has ended, or has its hyperparameters from elsewhere.
+// DropNeedlessSearch returns the join without a due search that the run does not need, because it
+// has ended or has its hyperparameters from elsewhere.
 func (j Join) DropNeedlessSearch(p pipeline.Pipeline) Join {
 	if j.SearchDue() && (j.State != Waiting || j.Ready(p) && !j.SearchAnnounced()) {
 		return j.WithoutSearch()
@@ -118,7 +119,7 @@ func (j Join) DropNeedlessSearch(p pipeline.Pipeline) Join {
 	return j
 }
 
-// Wants reads the policies of the pipeline against what the run brought itself.
+// Wants returns what the policies of the pipeline require besides the run's own inputs.
 func (j Join) Wants(p pipeline.Pipeline, function events.Function) Wants {
 	if function == events.FunctionTune {
 		tuner := p.Tuner
@@ -136,8 +137,8 @@ func (j Join) Wants(p pipeline.Pipeline, function events.Function) Wants {
 	}
 }
 
-// Pin fixes what the job of the stage that is due is made from. A run whose tuning failed, in a
-// pipeline that never had hyperparameters, ends instead of being trained.
+// Pin fixes what the job of the due stage is made from. A run whose tuning failed, in a pipeline
+// that never had hyperparameters, ends instead of being trained.
 func (j Join) Pin(p pipeline.Pipeline, revision uint64, latest Latest) Join {
 	stage, due := j.Due(p)
 	if !due {
@@ -153,7 +154,7 @@ func (j Join) Pin(p pipeline.Pipeline, revision uint64, latest Latest) Join {
 	return j.with(stage)
 }
 
-// Dispatch gives a stage that is pinned the job of that id, which is about to be enqueued.
+// Dispatch gives a pinned stage the job of that id, which is about to be enqueued.
 func (j Join) Dispatch(function events.Function, job string, retry Retry) Join {
 	stage := j.Stage(function)
 	stage.Job, stage.Retry, stage.Outcome, stage.Unconfirmed = job, retry, 0, true
@@ -199,8 +200,8 @@ func (j Join) RetriedAfter(function events.Function, outcome uint64) Join {
 	return j.with(stage)
 }
 
-// SearchAnnounced reports whether the run's own search has announced its result: neither another
-// publisher, nor a tuner that skipped the search.
+// SearchAnnounced reports whether the run's own search has announced its result, rather than
+// another publisher or a tuner that skipped the search.
 func (j Join) SearchAnnounced() bool {
 	reused, nothing := events.SkippedIDs(j.Pipeline, j.Run)
 	return slices.ContainsFunc(j.Events, func(e Event) bool {
@@ -214,7 +215,7 @@ func (j Join) WithoutSearch() Join {
 	return j
 }
 
-// with returns the join with a stage in the place of that of the same function.
+// with returns the join with a stage that replaces the one of the same function.
 func (j Join) with(stage Stage) Join {
 	j.Stages = slices.Clone(j.Stages)
 	at := slices.IndexFunc(j.Stages, func(s Stage) bool { return s.Function == stage.Function })

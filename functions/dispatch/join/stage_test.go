@@ -22,7 +22,7 @@ func TestWhenATuningIsDue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text   string
 		events []join.Event
-		at     uint64 // sequence of the event by which it is due; 0: it is not
+		at     uint64 // sequence of the event that makes it due; 0: it is not due
 	}{
 		"no data yet":                 {tunes, nil, 0},
 		"the transform":               {tunes, []join.Event{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},

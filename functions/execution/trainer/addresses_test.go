@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// The folder in which a job's inputs were staged is gone when its failure is read.
+// The directory in which a job's inputs were staged no longer exists when its failure is read.
 func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Assign returns what the module has to do, in the terms of TFX's FnArgs.
+// Assign returns the module's assignment, in the terms of TFX's FnArgs.
 func (t *Trainer) Assign(ctx context.Context, a *execution.Attempt) (module.Assignment, error) {
 	return assign(ctx, a)
 }
@@ -46,7 +46,7 @@ func assign(ctx context.Context, a *execution.Attempt) (module.Assignment, error
 	return assigned, nil
 }
 
-// servingPath finds the SavedModel inside a Model artifact, as TFX does; "" for none.
+// servingPath finds the SavedModel inside a Model artifact, as TFX does; "" if there is none.
 func servingPath(model string) (string, error) {
 	if model == "" {
 		return "", nil
@@ -58,8 +58,8 @@ func servingPath(model string) (string, error) {
 	return serving, nil
 }
 
-// hyperparameters parses best_hyperparameters.txt, which is JSON despite its name; nil where the
-// job has none.
+// hyperparameters parses best_hyperparameters.txt, which is JSON despite its name; nil if the job
+// has none.
 func hyperparameters(dir string) (map[string]any, error) {
 	file, err := execution.OnlyFile(dir)
 	if file == "" {
@@ -77,11 +77,11 @@ func hyperparameters(dir string) (map[string]any, error) {
 	return parsed, nil
 }
 
-// maxHyperparameters is far more bytes than the hyperparameters of any search take. Parsed, they
-// may take some fifty times as many.
+// maxHyperparameters is far more bytes than the hyperparameters of any search. Once parsed, they
+// may take fifty times as many.
 const maxHyperparameters = 1 << 20
 
-// parse keeps numbers as they stand: to Python, 1.0 is another value than 1.
+// parse keeps numbers as they are written: in Python, 1.0 and 1 are different values.
 func parse(from io.Reader) (object map[string]any, err error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxHyperparameters+1))
 	if err != nil {

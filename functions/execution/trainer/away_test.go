@@ -28,7 +28,7 @@ func published(t *testing.T, bus events.Bus, kind events.Kind) (all []events.Eve
 	return all
 }
 
-// offered is a bus with one job on its queue, j1.
+// offered returns a bus with one job on its queue, j1.
 func offered(t *testing.T) *bustest.Memory {
 	t.Helper()
 	bus := bustest.NewMemory(0)
@@ -41,7 +41,7 @@ func offered(t *testing.T) *bustest.Memory {
 	return bus
 }
 
-// work is a worker that stops after a while.
+// work runs a worker for a while.
 func work(t *testing.T, bus events.Bus, store storage.Store, g execution.Runner, while time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), while)
@@ -102,8 +102,8 @@ func TestACancelledRunIsAnnouncedWithoutADeadLetter(t *testing.T) {
 	})
 }
 
-// A store may be away for longer than any number of deliveries: nothing is given up, and the job
-// resumes from what was saved before.
+// A store may be unavailable for longer than any number of deliveries: the job isn't given up, and
+// resumes from the checkpoints saved before.
 func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 		if attempts := models[0].Data.(*events.ModelTrained).Attempts; attempts < 100 {
 			t.Errorf("only %d attempts", attempts)
 		}
-		if taken := g.all(); len(taken) != 300+210 { // all of it, and from step 90 again
+		if taken := g.all(); len(taken) != 300+210 { // all of it, and then from step 90 again
 			t.Errorf("%d steps", len(taken))
 		}
 		for _, key := range b.keys(t, "penguin/") {

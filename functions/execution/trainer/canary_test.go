@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A model that answers each row with its process's environment, and one that puts it into an error.
+// A model that answers each row with its process's environment, and one that raises it as an error.
 const leakScript = `
 import tensorflow as tf
 
@@ -38,8 +38,8 @@ def check(ask):
     return {}
 `
 
-// What a foreign model reads of the process that executes it gets into no answer, and the worker's
-// credentials are not there.
+// A foreign model that reads the environment of the process that executes it can't return any of it
+// in an answer, and the worker's credentials are not in it.
 func TestAModelThatReadsItsEnvironmentFindsNoCredentials(t *testing.T) {
 	const canary = "canary-0f6e2d"
 	interpreter := tftest.Python(t)

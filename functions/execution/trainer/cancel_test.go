@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// visible is what the store holds of outputs: files and manifests, of whatever attempt.
+// visible returns the keys of outputs in the store: files and manifests of any attempt.
 func visible(t *testing.T, b *bench) (keys []string) {
 	t.Helper()
 	for _, key := range b.keys(t, "penguin/Trainer/") {
@@ -22,7 +22,7 @@ func visible(t *testing.T, b *bench) (keys []string) {
 	return keys
 }
 
-// commitOf is the execution's commit; the zero Commit if there is none.
+// commitOf returns the execution's commit; the zero Commit if there is none.
 func commitOf(t *testing.T, b *bench, execution string) storage.Commit {
 	t.Helper()
 	c, err := storage.CommitOf(t.Context(), b.store, storage.Ref{Bucket: "stoker", Key: "penguin/Trainer"}, execution)
@@ -61,7 +61,7 @@ func TestACancelledJobLeavesNothingButItsCommit(t *testing.T) {
 	if c := commitOf(t, b, failedExecution(t, err)); !c.Cancelled || c.Job != "j1" {
 		t.Errorf("commit %+v", c)
 	}
-	// The same job, delivered again, obeys.
+	// The same job obeys when it is delivered again.
 	if _, err := b.shift(t, b.store, g, "a2", 2).handle(t.Context()); kindOf(err) != events.FailureCancelled || len(g.all()) != 37 {
 		t.Errorf("delivered again: kind %q, %d steps", kindOf(err), len(g.all()))
 	}
@@ -127,7 +127,8 @@ func TestAnotherJobOfACancelledExecutionIsDone(t *testing.T) {
 	if err != nil || got.Execution != execution || got.Cached {
 		t.Fatalf("published %+v, %v", got, err)
 	}
-	// The cancelled job does not take that away, nor is it cancelled any more: there is a model.
+	// The cancelled job does not remove that result, nor is it cancelled any longer: there is a
+	// model.
 	if again, err := s.handle(t.Context()); err != nil || again.Model.URI != got.Model.URI || !again.Cached {
 		t.Errorf("published %+v, %v", again, err)
 	}
@@ -138,7 +139,7 @@ func TestACancelIsOfOneJobNotOfTheExecutionThatItShares(t *testing.T) {
 	b := setup(t, nil)
 	cancelled := false
 	g := &stepper{steps: 20, every: 10}
-	g.after = func(_ context.Context, step int) error { // while Monday's job trains, Tuesday's is cancelled
+	g.after = func(_ context.Context, step int) error { // Tuesday's job is cancelled while Monday's trains
 		if step == 15 && !cancelled {
 			cancelled = true
 			s := b.shift(t, b.store, g, "b1", 1)
@@ -158,14 +159,14 @@ func TestACancelIsOfOneJobNotOfTheExecutionThatItShares(t *testing.T) {
 	}
 }
 
-// A cancel comes at any write of an attempt, and any conditional write of either may fail before or
-// after it was done. Then the job is delivered again until it is settled. There is one outcome: a
-// model and its commit, or nothing but a cancelled commit.
+// A cancellation arrives at any write of an attempt, and any conditional write of either may fail
+// before or after it was done. Then the job is delivered again until it is settled. There is one
+// outcome: a model and its commit, or nothing but a cancelled commit.
 func TestACancelRacingACommitHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	outcomes := map[bool]int{}
 	for write := 1; write < 12; write++ {
-		for fault := range 3 * 2 { // of the first three conditional writes: refused, or the answer lost
+		for fault := range 3 * 2 { // a fault in one of the first three conditional writes: it is refused, or its answer is lost
 			name := fmt.Sprintf("cancelled at write %d, fault %d", write, fault)
 			b := setup(t, writesModel)
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -217,7 +218,7 @@ func checkOutcome(t *testing.T, b *bench, name string, got *events.ModelTrained,
 	if c := commitOf(t, b, failedExecution(t, err)); !c.Cancelled {
 		t.Errorf("%s: said to be cancelled, but %+v", name, c)
 	}
-	// Another job of the same execution is not hindered by what is left.
+	// Another job of the same execution is not hindered by the objects that are left.
 	if _, err := b.handle(t, job(t, "j9", "friday", spec), "z1"); err != nil {
 		t.Errorf("%s: then %v", name, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// An artifact that changes between listing and staging is another input by then: the attempt ends,
-// and the next one is of the execution of what is there now.
+// An artifact that changes between listing and staging is a different input: the attempt ends, and
+// the next attempt's execution is that of the new content.
 func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	const data = "up/tx/Split-train/data-0"
@@ -27,7 +27,7 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 		b.lose(t, "penguin/")
 		changed := false
 		store := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
-			if c.Op == storagetest.OpOpen && c.Ref.Key == data && !changed { // listed, and now to be read
+			if c.Op == storagetest.OpOpen && c.Ref.Key == data && !changed { // the artifact is listed, and is about to be read
 				changed = true
 				change(t, b)
 			}

@@ -24,8 +24,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Check refuses outputs that are no model, that lack a format which was asked for, or whose files
-// answer otherwise than the model that was trained. TFX takes an empty folder for a model.
+// Check refuses outputs that are not a model, that lack a requested format, or whose files give
+// other answers than the trained model. TFX accepts an empty directory as a model.
 //
 // The files are read and executed in a child process: see functions/module/modelcheck.
 func (t *training) Check(ctx context.Context) (result.Result, error) {
@@ -61,7 +61,7 @@ func (t *training) Check(ctx context.Context) (result.Result, error) {
 	return t.result(), nil
 }
 
-// noteDevice notes a training that asked for a GPU and had none.
+// noteDevice adds a note if the training requested a GPU and had none.
 func (t *training) noteDevice() {
 	r := t.Execution.Spec.Trainer.Resources
 	if r.WantsGPU() && t.outcome.Device == module.DeviceCPU {
@@ -70,8 +70,8 @@ func (t *training) noteDevice() {
 	}
 }
 
-// exportsLeft are the formats that the module should have left. A format that the module says its
-// model can't be written in is noted, unless the pipeline requires it.
+// exportsLeft returns the formats that the module should have left. A format that the module
+// reports as impossible for its model is noted, unless the pipeline requires it.
 func (t *training) exportsLeft() (formats []string, err error) {
 	for _, e := range t.Execution.Spec.Trainer.Exports {
 		why, unwritten := t.outcome.Unwritten[e.Format]
@@ -88,7 +88,7 @@ func (t *training) exportsLeft() (formats []string, err error) {
 	return formats, nil
 }
 
-// predictions asks the module for what it says of evaluation rows, if that is to be compared.
+// predictions asks the module for its predictions of evaluation rows, if they are to be compared.
 func predictions(a *execution.Attempt) *module.Predictions {
 	settings := a.Execution.Spec.Trainer.Skew
 	if !settings.Check {
@@ -98,8 +98,8 @@ func predictions(a *execution.Attempt) *module.Predictions {
 		MemoryPath: a.Workspace.Answer("memory.jsonl")}
 }
 
-// skewQuestion asks how the model's files compare with the model that was trained; nil where that
-// can't be asked, and why.
+// skewQuestion returns the question of how the model's files compare with the trained model; nil
+// and the reason if they can't be compared.
 func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why string, err error) {
 	if payload := execution.Payload(t.Job); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
 		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
@@ -125,8 +125,8 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 	return q, "", nil
 }
 
-// fallback is an interpreter that has TensorFlow, to ask where Go can't execute a graph; "" for
-// none.
+// fallback returns an interpreter that has TensorFlow, for graphs that Go can't execute; "" if
+// there is none.
 func (t *training) fallback(ctx context.Context) string {
 	if t.opts.Fallback == nil {
 		return ""
@@ -134,8 +134,8 @@ func (t *training) fallback(ctx context.Context) string {
 	return t.opts.Fallback(ctx, t.assignment.Module)
 }
 
-// compared refuses a model whose files answer otherwise than the model that was trained. What could
-// not be compared is noted, and is no reason to refuse.
+// compared refuses a model whose files give other answers than the trained model. It notes the
+// answers that could not be compared; they are no reason to refuse.
 func (t *training) compared(ctx context.Context, report skew.Report) error {
 	settings := t.Execution.Spec.Trainer.Skew
 	t.skew = &events.Skew{
@@ -154,7 +154,7 @@ func (t *training) compared(ctx context.Context, report skew.Report) error {
 	return nil
 }
 
-// whyNotChecked is the note of a model that was not asked at all.
+// whyNotChecked returns the note for a model without any compared answers.
 func whyNotChecked(report skew.Report) string {
 	if report.Rows == 0 && report.Asked == 0 {
 		return strings.TrimPrefix(report.Note, "not checked: ")
@@ -162,10 +162,10 @@ func whyNotChecked(report skew.Report) string {
 	return ""
 }
 
-// maxLabels is far more than the names of any model's labels take.
+// maxLabels is far more bytes than the names of any model's labels.
 const maxLabels = 1 << 20
 
-// labels are features that requests don't have, as the module names them.
+// labels returns the features that requests don't have, as the module names them.
 func (t *training) labels() (labels []string, err error) {
 	folder, name := filepath.Split(t.assignment.Predictions.LabelsPath)
 	text, err := runner.ReadInFolder(folder, folder, name, maxLabels)
@@ -178,10 +178,10 @@ func (t *training) labels() (labels []string, err error) {
 	return labels, nil
 }
 
-// maxDifferences is how many a failure names.
+// maxDifferences is how many differences a failure names.
 const maxDifferences = 5
 
-// skewed says what differs.
+// skewed returns an error that names the differences.
 func skewed(r skew.Report, tolerance float64) error {
 	var differ []string
 	for _, d := range r.Differences[:min(len(r.Differences), maxDifferences)] {
@@ -195,7 +195,7 @@ func skewed(r skew.Report, tolerance float64) error {
 		"by up to %.3g: %s", r.Rows, rows, tolerance, r.MaxAbs, strings.Join(differ, "; "))
 }
 
-// shortened keeps a note what it is, with names that are valid on other machines.
+// shortened limits the length of a note and makes its names valid on other machines.
 func (t *training) shortened(note string) string {
 	const most = 1000
 	note = t.AtAddress(note)
@@ -205,10 +205,10 @@ func (t *training) shortened(note string) string {
 	return note
 }
 
-// stageRaw copies raw evaluation rows to the workspace, for a job that trains on transformed ones
-// and has both: the first file of each split, since the first rows are all that is compared. They
-// decide nothing of the result, so they are none of the execution's inputs, and a job does without
-// those that can't be read.
+// stageRaw copies raw evaluation rows to the workspace, for a job that trains on transformed rows
+// and has both. It copies the first file of each split, since only the first rows are compared.
+// They don't determine the result, so they are not inputs of the execution, and a job can do
+// without those that can't be read.
 func (t *training) stageRaw(ctx context.Context) error {
 	if !bool(t.Execution.Spec.Trainer.Skew.Check) || !execution.Transformed(t.Job) {
 		return nil
@@ -228,9 +228,9 @@ func (t *training) stageRaw(ctx context.Context) error {
 	return nil
 }
 
-// synthesize makes raw rows for a job without raw examples, and has the module's model asked for
-// what the transform graph makes of them. A compiled-in module needs none: its serving signature
-// holds the transform graph by construction. Without rows the job goes on.
+// synthesize makes raw rows for a job without raw examples, and has the module predict what the
+// transform graph makes of them. A compiled-in module needs none: its serving signature contains
+// the transform graph by construction. Without rows the job continues.
 func (t *training) synthesize(ctx context.Context) error {
 	spec := t.Execution.Spec
 	if !bool(spec.Trainer.Skew.Check) || spec.Module.IsBuiltin() || !t.assignment.Transformed || len(t.raw) > 0 || t.assignment.TransformGraphPath == "" {
@@ -260,7 +260,7 @@ func (t *training) synthesize(ctx context.Context) error {
 	return nil
 }
 
-// rawRows are the splits of the raw examples that a model is evaluated on.
+// rawRows returns the splits of the raw examples on which a model is evaluated.
 func rawRows(in events.Inputs, eval pipeline.Args) []execution.Input {
 	var all []execution.Input
 	for i, artifact := range in.Examples {

@@ -26,8 +26,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A check ends within its limits and when it is cancelled, whatever the model asks for, and leaves
-// no process: with the reader that is compiled in, and with the TensorFlow that it starts.
+// A check ends within its limits and when it is cancelled, whatever the model demands, and leaves
+// no process. This holds for the reader that is compiled in and for the TensorFlow that it starts.
 func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 	t.Parallel()
 	type ending string
@@ -96,7 +96,7 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 					if c.event == cancelled {
 						cancel(errors.New("the job was cancelled"))
 					} else if len(pids) > 0 {
-						_ = syscall.Kill(slices.Min(pids), syscall.SIGTERM) // the child; what it starts comes after it
+						_ = syscall.Kill(slices.Min(pids), syscall.SIGTERM) // the child; the processes that it starts have higher ids
 					}
 				}()
 			}
@@ -142,8 +142,8 @@ func limitsText(l runner.Limits) (text string) {
 	return strings.TrimSpace(text)
 }
 
-// hostileQuestion asks for the check of a model. For Python the model writes the file started
-// before all else.
+// hostileQuestion returns the question for the check of a model. For Python the model first writes
+// the file started.
 func hostileQuestion(t *testing.T, dir, kind, started string, python bool) json.RawMessage {
 	t.Helper()
 	if !python {
@@ -190,7 +190,7 @@ func waitForCheck(ctx context.Context, dir, started string, python bool) (pids [
 	return pids
 }
 
-// processesOf are the processes that have a directory in their arguments.
+// processesOf returns the processes that have a directory in their arguments.
 func processesOf(dir string) (pids []int) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {

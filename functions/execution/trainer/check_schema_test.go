@@ -23,8 +23,8 @@ import (
 
 const maxSchema = 16 << 20 // bytes that a reader accepts
 
-// manyFeatures is a schema of one feature, a struct of some eight million features of two bytes
-// each: parsed, it takes a hundred times its size.
+// manyFeatures returns a schema of one feature, a struct of some eight million features of two
+// bytes each: parsed, it takes a hundred times its size.
 func manyFeatures() []byte {
 	inner := bytes.Repeat([]byte{0x0a, 0x00}, maxSchema/2-16) // features of the struct
 	const feature, structDomain = 1, 29
@@ -32,19 +32,20 @@ func manyFeatures() []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, feature, protowire.BytesType), domain)
 }
 
-// deepText is a schema of as many nested messages as one file holds.
+// deepText returns a schema with as many nested messages as one file can hold.
 func deepText() []byte {
 	const open = "feature{struct_domain{"
 	return []byte(strings.Repeat(open, maxSchema/len(open)))
 }
 
-// A schema that takes too much is refused for the process of the check, and this process, the
-// worker, allocates little for it. Other tests don't run meanwhile: their memory would count.
+// A schema that takes too much memory is refused on behalf of the check's process, and this
+// process, the worker, allocates little for it. Other tests don't run meanwhile, because their
+// memory would count.
 func TestASchemaThatTakesTooMuchMemoryEndsWithItsCheck(t *testing.T) {
 	const (
 		little = 256       // MiB that the job's processes may use
-		enough = 1024      // MiB, of which the race detector takes several times what the schema needs
-		spends = 128 << 20 // bytes that the worker may allocate: it copies and hashes the file
+		enough = 1024      // MiB; the race detector needs several times what the schema does
+		spends = 128 << 20 // bytes that the worker may allocate to copy and hash the file
 	)
 	for name, tc := range map[string]struct {
 		schema  []byte
@@ -84,7 +85,8 @@ func TestASchemaThatTakesTooMuchMemoryEndsWithItsCheck(t *testing.T) {
 	}
 }
 
-// The worker reads no schema that an event names: it goes by what the process of the check says.
+// The worker does not read a schema that an event names: it relies on the answer of the check's
+// process.
 func TestASchemaIsReadByTheProcessOfTheCheck(t *testing.T) {
 	t.Parallel()
 	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
@@ -128,7 +130,7 @@ func TestASchemaIsReadByTheProcessOfTheCheck(t *testing.T) {
 	}
 }
 
-// answering is a runner whose checks are answered by a function.
+// answering is a runner in which a function answers the checks.
 type answering struct {
 	execution.Runner
 	answer func(modelcheck.Question) (modelcheck.Answer, error)

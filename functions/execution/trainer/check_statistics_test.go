@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// manyLabels is a FeatureStats.pb of some 60 MiB whose features have as many words as a reader
-// keeps, each of two bytes: in memory they are many times that.
+// manyLabels returns a FeatureStats.pb of some 60 MiB whose features have as many words as a reader
+// keeps, each of two bytes: in memory they take many times that.
 func manyLabels() []byte {
 	field := func(number protowire.Number, text []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), text)
@@ -33,7 +33,7 @@ func manyLabels() []byte {
 	return field(1, features)
 }
 
-// The process that reads statistics ends with an error; this one, the worker, has never read them.
+// The process that reads statistics ends with an error; this process, the worker, never reads them.
 func TestStatisticsThatTakeTooMuchMemoryEndWithTheirCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,8 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// orbaxLoop is a training loop of its own with a CheckpointManager of Orbax. It appends to a log
-// five times a second, saves every second, and kills itself a while after it has begun to save. It
+// orbaxLoop is a custom training loop with a CheckpointManager of Orbax. It appends to a log five
+// times a second, saves every second, and kills itself a while after it has begun to save. It
 // prints the step that it resumes from, and each step as soon as Orbax has finished it.
 const orbaxLoop = `
 import os, shutil, signal, sys, threading, time
@@ -110,7 +110,7 @@ func TestCheckpointsOfOrbaxSurviveCrashes(t *testing.T) {
 				}
 				last = max(found["resumed"], found["finished"])
 				if l.lostLease(n) {
-					last = found["resumed"] // what was finished after the last upload is on another machine
+					last = found["resumed"] // a step that was finished after the last upload is lost with its machine
 				}
 			}
 			if resumed := l.finish(crashes + 1)["resumed"]; resumed < last || resumed == 0 {
@@ -220,7 +220,7 @@ func TestBackupsOfKerasSurviveCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := openCrashLoop(t, interpreter, kerasLoop, c.keras, "STOKER_TEST_COPIES="+c.copies)
-			last, epochs := 0, map[string]int{} // the last backup that was finished, and the epochs of all
+			last, epochs := 0, map[string]int{} // the last finished backup, and the epochs of all backups
 			check := func(n int, found map[string]int) {
 				resumed := found["resumed"]
 				if resumed < last {
@@ -232,7 +232,7 @@ func TestBackupsOfKerasSurviveCrashes(t *testing.T) {
 				maps.Copy(epochs, found)
 				last = max(resumed, found["saved"])
 				overwritten := c.keras == "3" && found["writing"] > found["saved"] // Keras 3 has one backup
-				if c.copies == "1" {                                               // or one without its state
+				if c.copies == "1" {                                               // or a backup without its state
 					overwritten = found["weights"] > found["saved"]
 				}
 				if overwritten || l.lostLease(n) {

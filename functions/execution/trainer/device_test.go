@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and
-// it is none that a CPU was asked for.
+// A class belongs to workers, and a worker without a GPU may serve class gpu. Then the model's
+// event reports that, and the model is not that of a job that asked for a CPU.
 func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,8 +44,8 @@ func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 	}
 }
 
-// A training that is asked to give the same bits is another one, but for builtin modules, which
-// always do.
+// A training that is asked for deterministic results is a different execution, except for builtin
+// modules, which are always deterministic.
 func TestADeterministicTrainingIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	const own = `

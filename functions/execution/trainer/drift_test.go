@@ -30,7 +30,7 @@ const (
 	effectAck      = "ack"
 )
 
-// effectOf is the effect that a call of the store belongs to, "" for none.
+// effectOf returns the effect that a call of the store belongs to, "" for none.
 func effectOf(c storagetest.Call) string {
 	switch base := path.Base(c.Ref.Key); {
 	case c.Op == storagetest.OpOpen && strings.HasPrefix(c.Ref.Key, "up/tx/"):
@@ -47,7 +47,7 @@ func effectOf(c storagetest.Call) string {
 	return ""
 }
 
-// mortal is one worker process. It dies right before an effect: from then on nothing that it does
+// mortal is one worker process. It dies right before an effect: after that, none of its calls
 // reaches the bus or the store.
 type mortal struct {
 	events.Bus
@@ -128,7 +128,7 @@ type digestRunner struct {
 
 func (g digestRunner) Digest(context.Context, module.Source) (string, error) { return g.digest, nil }
 
-// drift is a change by which the same job is another execution.
+// drift is a change that gives the same job another execution.
 type drift struct {
 	module        string // of the pipeline
 	before, after string // digests of it
@@ -146,9 +146,9 @@ func drifts() map[string]drift {
 	}
 }
 
-// A worker dies between any two effects of a job, and by the next attempt the job is another
-// execution. One model is announced for its cause: the one of the first execution once its event is
-// in the log, else that of what is there now.
+// A worker dies between any two effects of a job, and for the next attempt the job is another
+// execution. One model is announced for its cause: that of the first execution if its event is in
+// the log, else that of the current inputs.
 func TestOneModelIsAnnouncedHoweverItsIdentityDrifts(t *testing.T) {
 	t.Parallel()
 	for name, d := range drifts() {
@@ -204,8 +204,8 @@ func enqueue(t *testing.T, bus events.Bus, text string) {
 	}
 }
 
-// wantOneModel wants one model in the log, which is of a module's digest and whole in the store,
-// and no failure.
+// wantOneModel wants one model in the log, which has a module's digest and is complete in the
+// store, and no failure.
 func wantOneModel(t *testing.T, b *bench, bus *bustest.Memory, digest string) {
 	t.Helper()
 	var models []*events.ModelTrained

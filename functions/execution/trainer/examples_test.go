@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// read are the contents of the files that patterns match, in order.
+// read returns the contents of the files that match patterns, in order.
 func read(t *testing.T, patterns []string) (texts []string) {
 	t.Helper()
 	for _, pattern := range patterns {

@@ -18,13 +18,13 @@ import (
 
 const exportSpec = spec + "  exports: [onnx]\n"
 
-// onnxFile is where a module leaves model.onnx, in a folder that is there.
+// onnxFile returns the path at which a module leaves model.onnx, in a directory that it creates.
 func onnxFile(a module.Assignment) (string, error) {
 	dir := filepath.Join(filepath.Dir(a.ServingModelDir), "Format-ONNX")
 	return filepath.Join(dir, "model.onnx"), os.MkdirAll(dir, 0o755)
 }
 
-// writesONNX is a module that leaves what was asked for.
+// writesONNX is a module that leaves the requested format.
 func writesONNX(a module.Assignment) (runner.Outcome, error) {
 	outcome, err := writesModel(a)
 	if err != nil || len(a.Exports) == 0 {
@@ -92,7 +92,7 @@ func TestOtherExportsAreAnotherExecutionInAnyOrder(t *testing.T) {
 	execution := func(exports string) string {
 		t.Helper()
 		_, err := b.handle(t, job(t, "j1", "monday", spec+"  exports: "+exports+"\n"), "a1")
-		failure, ok := errors.AsType[*events.Failure](err) // for want of the files
+		failure, ok := errors.AsType[*events.Failure](err) // because the files are missing
 		if !ok {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestOtherExportsAreAnotherExecutionInAnyOrder(t *testing.T) {
 	}
 }
 
-// A pipeline may ask for what can be written, and for nothing else.
+// A pipeline can ask for every format that can be written, and for no other.
 func TestPipelinesAndFilesKnowTheSameFormats(t *testing.T) {
 	t.Parallel()
 	var written []string

@@ -22,9 +22,9 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-const fullEnv = "TRAINER_TEST_FULL" // this process may mount: it is root of a user namespace of its own
+const fullEnv = "TRAINER_TEST_FULL" // set in a process that may mount: it is root in a user namespace of its own
 
-// inNamespace runs the test that calls it in a process that may mount, and says whether this is
+// inNamespace runs the test that calls it in a process that may mount, and reports whether this is
 // that process.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
@@ -54,7 +54,7 @@ func inNamespace(t *testing.T) bool {
 	return false
 }
 
-// smallDisk is a folder with space for so many bytes.
+// smallDisk returns a directory on a file system of the given size.
 func smallDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func runnerOf(t *testing.T) *runner.Runner {
 	return host
 }
 
-// saves is a module that says that a file of its own is a checkpoint.
+// saves is a module that reports a file of its own as a checkpoint.
 type saves struct{ execution.Runner }
 
 func (g saves) Run(_ context.Context, a module.Assignment, _ runner.Limits, on func(module.Message)) (runner.Outcome, error) {

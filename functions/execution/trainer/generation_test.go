@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// lose deletes what begins with a key.
+// lose deletes the objects whose keys have a prefix.
 func (b *bench) lose(t *testing.T, prefix string) {
 	t.Helper()
 	for _, key := range b.keys(t, prefix) {
@@ -29,7 +29,7 @@ func (b *bench) loseModel(t *testing.T, trained *events.ModelTrained) {
 	b.lose(t, strings.TrimPrefix(trained.Model.URI, "s3://stoker/"))
 }
 
-// again is the job that makes a lost model again.
+// again returns the job that makes a lost model again.
 func again(t *testing.T, id, run string, generation int) events.Job {
 	j := job(t, id, run, spec)
 	j.Generation = generation
@@ -53,13 +53,13 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	first := handle(job(t, "j1", "monday", spec), "a1", 0, false)
 	handle(job(t, "j2", "tuesday", spec), "a2", 0, true)
 	b.loseModel(t, first)
-	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false) // whoever comes finds the commit broken
-	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit announces the commit's
+	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false) // any later job finds the commit broken
+	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit announces the commit's generation
 	handle(again(t, "j5", "monday", 1), "a5", 1, true)
 	if second.Execution != first.Execution || second.Model.Digest != first.Model.Digest {
 		t.Error("another execution")
 	}
-	b.lose(t, "penguin/") // the whole bucket: nobody but the job knows how many there were
+	b.lose(t, "penguin/") // the whole bucket: only the job knows how many models there were
 	third := handle(again(t, "j6", "monday", 2), "a6", 2, false)
 	if third.Execution != first.Execution || third.Model.Digest != first.Model.Digest {
 		t.Error("another execution after the wipe")
@@ -70,8 +70,8 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	}
 }
 
-// After a wipe a new run may come before the replay of the old ones, and makes a model of
-// generation 0. The replay counts it.
+// After a wipe a new run may come before the replay of the old ones; its model has generation 0.
+// The replay raises it.
 func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
@@ -121,7 +121,7 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	warm := func(id, attempt string, generation int) *events.ModelTrained {
 		t.Helper()
 		j := again(t, id, "tuesday", generation)
-		j.Inputs.BaseModel = base.Model.URI // as the first event has it, forever
+		j.Inputs.BaseModel = base.Model.URI // as in the first event, unchanged
 		j.Spec = job(t, id, "tuesday", spec+"  seed: 7\n").Spec
 		got, err := b.handle(t, j, attempt)
 		if err != nil {
@@ -131,7 +131,7 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	}
 	first := warm("j2", "a2", 0)
 	b.lose(t, "penguin/")
-	b.runner.run = func(a module.Assignment) (runner.Outcome, error) { // of a module that is not deterministic
+	b.runner.run = func(a module.Assignment) (runner.Outcome, error) { // the model of a module that is not deterministic
 		return runner.Outcome{}, errors.Join(second(writesModel(a)), os.WriteFile(filepath.Join(a.ServingModelDir, "other"), nil, 0o600))
 	}
 	remade, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
@@ -146,7 +146,7 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	if replayed.Execution != first.Execution || replayed.BaseModel != remade.Model.URI {
 		t.Errorf("first from %s: %s\nthen from %s: %s", first.BaseModel, first.Execution, replayed.BaseModel, replayed.Execution)
 	}
-	// A model that others made is known by what it holds.
+	// A model that others made is identified by its content.
 	j := job(t, "j5", "friday", spec)
 	b.put(t, "up/model/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")
 	j.Inputs.BaseModel = "s3://stoker/up/model"
@@ -214,7 +214,7 @@ func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
 	}
 }
 
-// Retention knows models by their events. A run without an event yet notes in the commit that it
+// Retention knows models by their events. A run that has no event yet marks in the commit that it
 // found the model.
 func TestARunFindsAModelOrItIsRetired(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// identity is all that decides a model. A new field must be left out when empty, or every model
-// there is would be trained again.
+// identity is everything that determines a model. A new field must be left out when it is empty;
+// otherwise every existing model would be trained again.
 type identity struct {
 	Function    events.Function     `json:"function"`
 	Module      string              `json:"module"`
@@ -24,21 +24,21 @@ type identity struct {
 	Shards      int                 `json:"shards"`
 	Transformed bool                `json:"transformed"`
 	Payload     string              `json:"payload_format,omitempty"` // unless it is tf.Example
-	Skew        *pipeline.Skew      `json:"skew,omitempty"`           // that its files passed; nil: they need not
+	Skew        *pipeline.Skew      `json:"skew,omitempty"`           // the comparison that its files passed; nil: none is needed
 	Salt        string              `json:"salt,omitempty"`
 	Workers     int                 `json:"workers,omitempty"`  // 0 for one
 	Strategy    string              `json:"strategy,omitempty"` // unless it follows from Workers
-	Model       string              `json:"model,omitempty"`    // that passes for one, unless it is a SavedModel
-	Device      string              `json:"device,omitempty"`   // that it asks for, unless it is a CPU
+	Model       string              `json:"model,omitempty"`    // the output that is accepted as a model, unless it is a SavedModel
+	Device      string              `json:"device,omitempty"`   // the requested device, unless it is a CPU
 
-	Deterministic bool `json:"deterministic,omitempty"` // unless it always is
+	Deterministic bool `json:"deterministic,omitempty"` // unless the module always is
 }
 
-// shards is the number of data-parallel parts of a batch. It decides the result, so it never comes
-// from a machine's cores.
+// shards is the number of data-parallel parts of a batch. It determines the result, so it does not
+// depend on a machine's cores.
 const shards = 1
 
-// identityOf is what the job comes down to, with the digest of its module's code.
+// identityOf returns the identity of a job, with the digest of its module's code.
 func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []execution.Input) identity {
 	return identity{
 		Function:    job.Function,
@@ -63,13 +63,14 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 	}
 }
 
-// sorted are the exports in an order of ours: theirs decides nothing.
+// sorted returns the exports in a canonical order, because their order does not determine the
+// result.
 func sorted(exports []pipeline.Export) []pipeline.Export {
 	return slices.SortedFunc(slices.Values(exports), func(a, b pipeline.Export) int { return strings.Compare(a.Format, b.Format) })
 }
 
-// several is the number of workers that train together: a batch is summed up in another order then,
-// and split in other places.
+// several returns the number of workers that train together, because they sum up a batch in another
+// order and split it elsewhere.
 func several(r pipeline.Resources) int {
 	if r.Workers < 2 {
 		return 0
@@ -95,8 +96,8 @@ func device(r pipeline.Resources) string {
 	return ""
 }
 
-// passed is the comparison that a model went through before it was published: one that asks for
-// another has not been made yet, even if its files would be the same.
+// passed returns the comparison that a model must pass before it is published. A model with another
+// one is another execution, even if its files would be the same.
 func passed(skew pipeline.Skew) *pipeline.Skew {
 	if !skew.Check {
 		return nil

@@ -2,8 +2,8 @@ package trainer_test
 
 import "testing"
 
-// Threads and checkpoints of a builtin module change nothing of its model, so that a model that is
-// there is the one asked for. A module of one's own may make anything of such a key.
+// Threads and checkpoints of a builtin module do not change its model, so an existing model is
+// used. Such a key may mean anything to a user's own module.
 func TestWhatChangesNoResultMakesNoOtherExecution(t *testing.T) {
 	t.Parallel()
 	const own = `

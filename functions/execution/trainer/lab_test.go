@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// lab is one store with the penguins in it.
+// lab is a store with the penguins in it.
 type lab struct {
 	store storage.Store
 	root  storage.Ref
@@ -53,8 +53,8 @@ func upload(t *testing.T, store storage.Store, to storage.Ref, dir string) {
 	}
 }
 
-// shift is that of a fresh worker: a trainer and a host of its own. kill is the value of killEnv of
-// its modules.
+// shift returns a shift of a fresh worker, with a trainer and a runner of its own. kill is the
+// value of killEnv of its modules.
 func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, on func(module.Message)) *shift {
 	t.Helper()
 	host, err := runner.New(runner.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill, raidEnv + "=" + os.Getenv(raidEnv)}})
@@ -72,7 +72,8 @@ func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, 
 	}
 }
 
-// files are what an event's model and its run folder hold, but for the attempt's name.
+// files returns the files of an event's model and its run folder, with their contents, except for
+// the attempt's name.
 func (l *lab) files(t *testing.T, published *events.ModelTrained) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -101,8 +102,8 @@ func (l *lab) files(t *testing.T, published *events.ModelTrained) map[string]str
 	return all
 }
 
-// curves adds what event files say, but for times: which of them says it is another matter each
-// time.
+// curves adds the contents of event files except for times; which file holds which event differs
+// each time.
 func curves(t *testing.T, dir string, into map[string]string) {
 	t.Helper()
 	log, err := tfevents.Load(dir)

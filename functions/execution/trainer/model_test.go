@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// leaves is a module that writes files into the folder of its model, next to a SavedModel or
-// instead of one.
+// leaves is a module that writes files into its model's directory, next to a SavedModel or instead
+// of one.
 func leaves(saved bool, files map[string]string) func(module.Assignment) (runner.Outcome, error) {
 	return func(a module.Assignment) (outcome runner.Outcome, err error) {
 		if saved {
@@ -43,7 +43,7 @@ func TestWhatPassesForAModel(t *testing.T) {
 		name       string
 		saved      bool
 		files      map[string]string
-		plain, any string // the refusal without and with trainer.model: any; "" where the model passes
+		plain, any string // the refusal without and with trainer.model: any; "" if the model passes
 	}{
 		{"a SavedModel", true, nil, "", ""},
 		{"no folder", false, nil, nothing, nothing},
@@ -80,7 +80,7 @@ func TestAModelOfAnotherKindIsPublishedAsItIs(t *testing.T) {
 	if !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) {
 		t.Errorf("formats %v", got.Model.Formats)
 	}
-	// A job that needs a SavedModel is no cache hit of this one.
+	// For a job that needs a SavedModel this one is not a cache hit.
 	_, err = b.handle(t, job(t, "j2", "tuesday", spec), "a2")
 	if kindOf(err) != events.FailureCheck {
 		t.Errorf("the same without model: any: %v, want a refusal", err)

@@ -32,7 +32,7 @@ trainer:
   resources: {workers: 2}
 `
 
-// together is a leader's trainer and a member's, on one store, and what runs their modules.
+// together has a leader's trainer and a member's, on one store, and the runners of their modules.
 type together struct {
 	*bench
 	bus   *bustest.Memory
@@ -41,7 +41,7 @@ type together struct {
 	left  chan error // how the member left
 }
 
-// groupOf has two hosts, whose modules are run by scripted runners.
+// groupOf returns a group of two hosts, whose modules are run by scripted runners.
 func groupOf(t *testing.T, leads, follows execution.Runner, memberStore func(storage.Store) storage.Store) *together {
 	t.Helper()
 	w := &together{bench: setup(t, nil), bus: bustest.NewMemory(time.Hour), hosts: []string{"host0:7070", "host1:7070"}, left: make(chan error, 1)}
@@ -67,8 +67,8 @@ func groupOf(t *testing.T, leads, follows execution.Runner, memberStore func(sto
 	return w
 }
 
-// lead has the leader's trainer handle a job that an attempt has claimed. A later attempt takes the
-// lease over.
+// lead has the leader's trainer handle a job that an attempt has claimed. A later attempt takes
+// over the lease.
 func (w *together) lead(t *testing.T, j events.Job, attempt string) (*events.ModelTrained, error) {
 	t.Helper()
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "1", Sequence: 1}}
@@ -92,7 +92,7 @@ func (w *together) lead(t *testing.T, j events.Job, attempt string) (*events.Mod
 	return w.handle(t, j, attempt)
 }
 
-// plays is a runner whose module does what it says, ended by ctx.
+// plays is a runner whose module is a function, ended by ctx.
 type plays func(ctx context.Context, a module.Assignment) (runner.Outcome, error)
 
 func (plays) Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (json.RawMessage, error) {
@@ -123,8 +123,8 @@ func TestHostsOfAGroupTrainOnTheSameInputsAndTheLeaderAloneCommits(t *testing.T)
 	assigned := make(chan module.Assignment, 2)
 	var begun atomic.Int32
 	all := make(chan struct{})
-	// No host is done before the other has begun, as in training on several: a leader that is done
-	// has a member that didn't begin yet leave it.
+	// No host is done before the other has begun, as in training on several hosts: when a leader is
+	// done, a member that has not begun leaves.
 	staged := func(ctx context.Context, a module.Assignment) (runner.Outcome, error) {
 		if got := read(t, a.TrainFiles); !slices.Equal(got, []string{"train rows"}) {
 			t.Errorf("worker %d has staged %q", a.Cluster.Index, got)
@@ -195,7 +195,7 @@ func TestAGroupOfAnotherSizeIsTheJobsFault(t *testing.T) {
 	}
 }
 
-// A member's own failure is the job's, in its kind; the next attempt is whole again.
+// A member's own failure becomes the job's, with its kind; the next attempt is complete again.
 func TestAMembersFailureIsTheJobs(t *testing.T) {
 	t.Parallel()
 	failures := map[runner.Kind]events.FailureKind{

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// everyPath is a text with each path that a module is given, and one more below each.
+// everyPath returns a text with each path that a module is given, and a path below each.
 func everyPath(a module.Assignment) string {
 	var all []string
 	for _, path := range append(append([]string{
@@ -28,18 +28,18 @@ func everyPath(a module.Assignment) string {
 	return strings.Join(all, " ")
 }
 
-// attemptDir is the folder of the attempt that an assignment is of.
+// attemptDir returns the directory of the attempt that an assignment belongs to.
 func attemptDir(a module.Assignment) string { return filepath.Dir(a.WorkingDir) }
 
-// Whatever a module says of the files that it was given reaches an event, a manifest or a reason by
-// names that other machines know.
+// Whatever a module reports of its files appears in events, manifests and reasons under names that
+// other machines know.
 func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	t.Parallel()
 	var dir string
 	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		dir = attemptDir(a)
 		outcome, err := writesModel(a)
-		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // which is cut
+		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // a text that is shortened
 		text, jsonErr := json.Marshal(map[string]string{"data": everyPath(a), a.TrainFiles[0]: "key"})
 		outcome.Settings = text
 		return outcome, errors.Join(err, jsonErr)
@@ -52,7 +52,7 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} { // the beginning is what is left of a path that was cut
+	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} { // a path that was cut leaves its beginning
 		if strings.Contains(string(text), path) {
 			t.Errorf("the event holds %s: %s", path, text)
 		}

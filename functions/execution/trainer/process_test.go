@@ -27,7 +27,7 @@ import (
 
 const (
 	childEnv = "TRAINER_TEST_CHILD" // makes this test binary serve builtin modules
-	killEnv  = "TRAINER_TEST_KILL"  // "<step> <microseconds>": it kills itself so long after the first checkpoint from that step on
+	killEnv  = "TRAINER_TEST_KILL"  // "<step> <microseconds>": the module kills itself so long after the first checkpoint from that step on
 )
 
 func TestMain(m *testing.M) {
@@ -57,7 +57,7 @@ func suicidal(ctx context.Context, a *module.Args) error {
 	})
 }
 
-// tapped is a runner whose messages are heard.
+// tapped is a runner whose messages are passed to a function.
 type tapped struct {
 	execution.Runner
 	on func(module.Message)
@@ -93,17 +93,17 @@ const (
 	workerLost    interrupt = "worker lost"
 )
 
-// ended is what is known of an attempt that was to be interrupted.
+// ended describes an attempt that was to be interrupted.
 type ended struct {
 	published *events.ModelTrained
 	err       error
 	how       interrupt
-	resumed   int // step it went on from
+	resumed   int // step from which it resumed
 	said      int // step of the last checkpoint that its module reported
-	kept      int // step of the last checkpoint that was in the store while the lease was ours
+	kept      int // step of the last checkpoint that was in the store while the attempt held the lease
 }
 
-// attempt works until it is interrupted at some moment after step, or is done.
+// attempt works until it is interrupted at some moment after step, or until it is done.
 func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -157,9 +157,9 @@ func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
 	return e
 }
 
-// An execution that is interrupted again and again, in every way, at any moment, has the very model
-// of one that was left in peace, and its log has the same curves, each step once; and no
-// interruption costs more than what came after the last checkpoint.
+// An execution that is interrupted repeatedly, in every way and at any moment, has exactly the
+// model of an undisturbed one, and its log has the same curves, with each step once. An
+// interruption loses only the steps after the last checkpoint.
 func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "stoker"}
@@ -221,10 +221,10 @@ func interruptedTraining(t *testing.T, l *lab, peaceful *events.ModelTrained, wa
 	}
 }
 
-// checkLoss says whether an attempt went on from where the one before it can have been.
+// checkLoss checks that an attempt resumed from where the attempt before it can have been.
 func checkLoss(t *testing.T, number int, before, now ended) {
 	t.Helper()
-	floor := before.said // what the module reported was sent before the job was handed back
+	floor := before.said // checkpoints that the module reported were uploaded before the job was handed back
 	if before.how == workerLost {
 		floor = before.kept
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// To Python 1.0 is no 1, and {} no None.
+// In Python 1.0 is not 1, and {} is not None.
 func TestValuesReachAModuleAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
@@ -17,7 +17,7 @@ func TestValuesReachAModuleAsTheyWereWritten(t *testing.T) {
 	} {
 		var assigned []byte
 		b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
-			assigned, _ = json.Marshal(a) // nothing in it has no JSON
+			assigned, _ = json.Marshal(a) // all of it can be written as JSON
 			return writesModel(a)
 		})
 		b.put(t, "up/hp/best_hyperparameters.txt", `{"values": {"rate": 1.0, "id": 12345678901234567890, "units": 8}}`)

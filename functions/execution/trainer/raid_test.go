@@ -13,12 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// raidEnv names a file that is not the module's: it tries to have the worker read it, and write
-// next to it.
+// raidEnv names a file that is not the module's: the module tries to have the worker read it, and
+// write next to it.
 const raidEnv = "TRAINER_TEST_RAID"
 
-// raid puts links in the places of what the worker reads and writes in the workspace, as a module
-// can that no sandbox keeps out of it.
+// raid replaces what the worker reads and writes in the workspace by links, as a module can that no
+// sandbox keeps out.
 func raid(a *module.Args) {
 	secret, workspace := os.Getenv(raidEnv), filepath.Dir(a.WorkingDir)
 	for name, target := range map[string]string{"log.txt": secret, "checkpoint-1": filepath.Dir(secret), "checkpoints": filepath.Dir(secret)} {

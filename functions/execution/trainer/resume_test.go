@@ -19,13 +19,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// crashing runs a module that is taken to have checkpoints: it leaves a file in each of its
-// folders, says so, and dies once.
+// crashing runs a module that is known to save checkpoints: it leaves a file in each of its
+// directories, reports them, and crashes once.
 type crashing struct {
 	modelchecktest.Here
 	died bool
-	all  bool              // its message says that model_run belongs to it
-	seen map[string]string // what it found in its folders the second time
+	all  bool              // its message says that model_run belongs to the checkpoint
+	seen map[string]string // contents of its directories the second time
 }
 
 func (r *crashing) Digest(context.Context, module.Source) (string, error) { return "crashing@1", nil }
@@ -37,7 +37,7 @@ func (r *crashing) Run(_ context.Context, a module.Assignment, limits runner.Lim
 	if r.died {
 		r.seen = map[string]string{}
 		for name, dir := range map[string]string{"working": a.WorkingDir, "run": a.ModelRunDir} {
-			text, _ := os.ReadFile(filepath.Join(dir, "ckpt", "state")) // "" where there is none
+			text, _ := os.ReadFile(filepath.Join(dir, "ckpt", "state")) // "" if there is none
 			r.seen[name] = string(text)
 		}
 		return writesModel(a)
@@ -84,11 +84,11 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 }
 
 // dies is a TFX module that writes a checkpoint of TensorFlow and half of another file, and dies
-// before its folders are scanned for the first time. It reports no checkpoints.
+// before its directories are scanned for the first time. It reports no checkpoints.
 type dies struct {
 	modelchecktest.Here
 	died  bool
-	found []string // in its folder, the second time
+	found []string // files in its directory the second time
 }
 
 func (d *dies) Digest(context.Context, module.Source) (string, error) { return "dies@1", nil }
@@ -118,8 +118,8 @@ func (d *dies) Run(_ context.Context, a module.Assignment, limits runner.Limits,
 	return runner.Outcome{}, errors.Join(err, crash())
 }
 
-// A checkpoint that was written less than a scan's pause before the process died is there for the
-// next attempt.
+// The next attempt has a checkpoint that was written less than a scan's pause before the process
+// died.
 func TestACheckpointRightBeforeACrashIsThereAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "dies.py")
@@ -144,8 +144,8 @@ func TestACheckpointRightBeforeACrashIsThereAgain(t *testing.T) {
 }
 
 // keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager
-// below model_run_dir, and TensorBoard. Its process is killed in its fourth epoch, unless it is
-// there for the second time.
+// below model_run_dir, and TensorBoard. Its process is killed in its fourth epoch, unless it runs
+// for the second time.
 const keeps = `
 import json, os, signal, time
 import numpy as np
@@ -216,7 +216,7 @@ func TestATFXModuleGoesOnWhereAKilledProcessWas(t *testing.T) {
 	checkGoneOn(t, b, published)
 }
 
-// checkGoneOn reads the report of the second attempt, in the model_run that was published.
+// checkGoneOn reads the report of the second attempt in the published model_run.
 func checkGoneOn(t *testing.T, b *bench, published *events.ModelTrained) {
 	t.Helper()
 	ref, err := storage.ParseRef(published.ModelRun)
@@ -254,8 +254,8 @@ func checkGoneOn(t *testing.T, b *bench, published *events.ModelTrained) {
 	}
 }
 
-// busy is a training loop of its own that appends to a log and counts steps in a file five times a
-// second, saves checkpoints of TensorFlow every second, and is killed in the middle of things. It
+// busy is a custom training loop that appends to a log and counts steps in a file five times a
+// second, saves checkpoints of TensorFlow every second, and is killed while it is writing. It
 // reports no checkpoints.
 const busy = `
 import json, os, signal, time
@@ -332,8 +332,8 @@ func TestABusyLoopGoesOnWhereItWasKilled(t *testing.T) {
 	if err := json.Unmarshal(text, &second); err != nil {
 		t.Fatal(err)
 	}
-	// The checkpoint of step 45 was written 3 steps before the end, and the worker looks after a
-	// crash too.
+	// The checkpoint of step 45 was written 3 steps before the end, and the worker scans once more
+	// after a crash.
 	if second.First != 45 || second.Weight != 30 {
 		t.Errorf("the second attempt: %s", text)
 	}

@@ -32,7 +32,7 @@ func TestACrashedModuleGoesOnFromItsLastCheckpointOnAnyWorker(t *testing.T) {
 	if _, err := b.shift(t, b.store, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
 		t.Fatalf("kind %q of %v", kindOf(err), err)
 	}
-	s := b.shift(t, b.store, g, "a2", 2) // another trainer, with a folder of its own
+	s := b.shift(t, b.store, g, "a2", 2) // another trainer, with a directory of its own
 	var phases []string
 	s.seen = func(p events.Progress) { phases = append(phases, fmt.Sprintf("%s %d", p.Phase, p.Step)) }
 	if _, err := s.handle(t.Context()); err != nil {
@@ -92,8 +92,8 @@ func TestOfCheckpointsThatWaitTheNewestIsSent(t *testing.T) {
 			}
 			return nil
 		}}
-		// Taken at 10, 20, ... 50 s. Sent: that of 10 s until 35, of 30 s until 60, of 50 s after
-		// the crash.
+		// Saved at 10, 20, ... 50 s. Uploaded: that of 10 s until 35, that of 30 s until 60, that
+		// of 50 s after the crash.
 		if _, err := b.shift(t, slow, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
 			t.Fatalf("kind %q of %v", kindOf(err), err)
 		}
@@ -134,8 +134,8 @@ func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 	}
 }
 
-// A store that hangs keeps a stopping worker no longer than it can afford, and one whose job is
-// cancelled not at all.
+// A store that hangs does not delay a stopping worker for longer than it can afford, nor one whose
+// job is cancelled at all.
 func TestAHangingCheckpointIsAbandoned(t *testing.T) {
 	t.Parallel()
 	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} { // a module has one second
@@ -165,8 +165,8 @@ func TestAHangingCheckpointIsAbandoned(t *testing.T) {
 	}
 }
 
-// A zombie is frozen at any of its writes, and wakes when the job is another's: then it writes
-// nothing that it had not proved its right to before.
+// A zombie is frozen at any of its writes and wakes when another attempt has the job: then it makes
+// no write that was not permitted before.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n++ {
@@ -184,7 +184,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 		}}
 		g := &stepper{steps: 50, every: 10, after: func(context.Context, int) error {
 			if lost.Load() {
-				lose(events.ErrLeaseLost) // as Hold does when it wakes
+				lose(events.ErrLeaseLost) // as KeepAlive does when it wakes
 			}
 			return nil
 		}}
@@ -202,7 +202,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 		if err == nil && !committed {
 			t.Errorf("frozen at write %d: published a model that is not committed", n)
 		}
-		if !lost.Load() { // there were no more than that
+		if !lost.Load() { // there were no more writes
 			if n < 8 {
 				t.Errorf("only %d writes", n)
 			}
@@ -246,7 +246,7 @@ func TestALostLeaseEndsATrainingWithoutAnotherWrite(t *testing.T) {
 	})
 }
 
-// The worker dies without a word, at any step: another one goes on from less than one interval
+// The worker dies without a word, at any step: another one continues from less than one interval
 // before.
 func TestALostWorkerCostsAtMostOneInterval(t *testing.T) {
 	t.Parallel()

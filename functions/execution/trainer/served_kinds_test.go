@@ -17,8 +17,8 @@ func TestRightModulesOfAllKindsPass(t *testing.T) {
 	})
 }
 
-// A model that was written in a state of its own is compared in that state, and what is odd about
-// it is said.
+// A model that was written in an unusual state is compared in that state, and a note describes what
+// is unusual.
 func TestModelsOfAnotherStateAreComparedAndSaid(t *testing.T) {
 	t.Parallel()
 	host := servedRunner(t)

@@ -29,14 +29,14 @@ trainer:
   custom_config: {label: species}
 `
 
-// serves trains the penguins by a Python module, of a kind that testdata/served/served.py has, and
-// returns what is published of it.
+// serves trains the penguins with a Python module of one of the kinds in testdata/served/served.py,
+// and returns what is published.
 func serves(t *testing.T, host *runner.Runner, kind, keras string) (*events.ModelTrained, error) {
 	t.Helper()
 	return servesRows(t, host, kind, keras, true)
 }
 
-// servesRows is serves of a run with or without raw examples.
+// servesRows is serves for a run with or without raw examples.
 func servesRows(t *testing.T, host *runner.Runner, kind, keras string, raw bool) (*events.ModelTrained, error) {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/served")
@@ -47,7 +47,7 @@ func servesRows(t *testing.T, host *runner.Runner, kind, keras string, raw bool)
 		a.Module = module.Source{Path: dir, RunFn: "served.run_fn", Keras: keras}
 		a.CustomConfig = map[string]any{"variant": kind}
 		outcome, err := host.Run(t.Context(), a, runner.Limits{}, func(module.Message) {})
-		outcome.Module = "" // the digest that the bench gives every module is another one
+		outcome.Module = "" // the bench gives every module another digest
 		return outcome, err
 	})
 	b.put(t, "code/served.py", "# The module is testdata/served/served.py.")
@@ -61,7 +61,7 @@ func servesRows(t *testing.T, host *runner.Runner, kind, keras string, raw bool)
 	return b.handle(t, skewJob(t, "j1", servedSpec, !isRaw, raw), "a1")
 }
 
-// sequencesJob trains on tf.SequenceExamples with steps of their own number.
+// sequencesJob trains on tf.SequenceExamples, with its own number of steps.
 func sequencesJob(t *testing.T, b *bench) events.Job {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -98,7 +98,7 @@ func servedRunner(t *testing.T) *runner.Runner {
 	return host
 }
 
-// A right module is never refused, and its answers are compared wherever they can be.
+// A correct module is never refused, and its answers are compared wherever they can be.
 func testRightModules(t *testing.T, keras string, kinds map[string]string) {
 	host := servedRunner(t)
 	for kind, notCompared := range kinds {
@@ -146,8 +146,8 @@ func TestModulesThatCannotServeWhatTheyTrainedAreRefused(t *testing.T) {
 	})
 }
 
-// A run without raw examples asks for synthetic rows, for which broken modules are refused and
-// right ones are not.
+// For a run without raw examples the module predicts synthetic rows; broken modules are refused for
+// them and correct ones are not.
 func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
 	t.Parallel()
 	testBrokenWithoutRaw(t, map[string]string{
@@ -170,8 +170,8 @@ func testBrokenWithoutRaw(t *testing.T, kinds map[string]string) {
 	}
 }
 
-// testRightWithoutRaw trains right modules, whose answers to synthetic rows are compared. kinds
-// gives a part of why those of others are not.
+// testRightWithoutRaw trains correct modules, whose answers to synthetic rows are compared. kinds
+// has a part of the reason why those of the others are not.
 func testRightWithoutRaw(t *testing.T, kinds map[string]string) {
 	host := servedRunner(t)
 	for kind, note := range kinds {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// What a model was trained with is in its event and its manifest, and so in the event of one that
-// is taken from the cache. Secrets are in neither.
+// A model's settings are in its event and its manifest, and therefore also in the event of a cache
+// hit. Secrets are in neither.
 func TestAModelSaysWhatItWasTrainedWith(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {

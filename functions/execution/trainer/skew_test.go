@@ -27,7 +27,7 @@ trainer:
   custom_config: {label: species}
 `
 
-// trains is a module that trains the penguins in this process. spoil may change what it leaves.
+// trains is a module that trains the penguins in this process. spoil may change its outputs.
 func trains(t *testing.T, spoil func(module.Assignment) error) func(module.Assignment) (runner.Outcome, error) {
 	return func(a module.Assignment) (outcome runner.Outcome, err error) {
 		err = builtin.Run(t.Context(), "dnn", a, func(m module.Message) { outcome.Metrics = m.Metrics })
@@ -38,7 +38,7 @@ func trains(t *testing.T, spoil func(module.Assignment) error) func(module.Assig
 	}
 }
 
-// penguins is a bench with the penguins, raw and transformed, and their transform graph.
+// penguins returns a bench with the penguins, raw and transformed, and their transform graph.
 func penguins(t *testing.T, run func(module.Assignment) (runner.Outcome, error)) *bench {
 	t.Helper()
 	b := setup(t, run)
@@ -104,7 +104,7 @@ func TestAModelIsComparedWithItsFiles(t *testing.T) {
 	}
 }
 
-// otherWeights puts a model of another seed in the place of the one that the module trained.
+// otherWeights replaces the model that the module trained by one with another seed.
 func otherWeights(t *testing.T, a module.Assignment) error {
 	other := a
 	other.Seed, other.Predictions, other.ModelRunDir, other.WorkingDir, other.EvalModelDir = a.Seed+1, nil, "", "", ""
@@ -138,7 +138,7 @@ func TestAModelThatIsNotItsFilesIsNotPublished(t *testing.T) {
 	}
 }
 
-// A comparison that is impossible is reported, and holds up nothing.
+// A comparison that is impossible is reported, and does not delay the model.
 func TestWhyAModelIsNotComparedIsReported(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
@@ -157,8 +157,7 @@ func TestWhyAModelIsNotComparedIsReported(t *testing.T) {
 	}
 }
 
-// The rows and the tolerance that a pipeline takes by itself are those that the comparison has
-// reasons for.
+// The default rows and tolerance of a pipeline are those that the comparison documents.
 func TestPipelinesAndComparisonsKnowTheSameDefaults(t *testing.T) {
 	t.Parallel()
 	p, err := pipeline.Parse("p.yaml", []byte(skewSpec))
@@ -170,8 +169,8 @@ func TestPipelinesAndComparisonsKnowTheSameDefaults(t *testing.T) {
 	}
 }
 
-// A model that was not compared, or not as strictly, is none that a pipeline which asks for it may
-// find.
+// A pipeline that asks for a comparison does not find a model that was not compared, or not as
+// strictly.
 func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
@@ -189,7 +188,7 @@ func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
 	}
 }
 
-// The pipe has no writer, and the worker would wait forever.
+// The pipe has no writer, so the worker would wait forever.
 func TestLabelsThatAreAPipeFailTheAttempt(t *testing.T) {
 	t.Parallel()
 	b := penguins(t, trains(t, func(a module.Assignment) error {

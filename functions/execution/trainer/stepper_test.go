@@ -23,15 +23,15 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// stepper is a module that takes steps, saves where it is, and resumes from there. When it must
-// stop it saves once more.
+// stepper is a module that takes steps, saves its step, and resumes from it. When it must stop it
+// saves once more.
 type stepper struct {
 	modelchecktest.Here
 	steps, every int
-	after        func(ctx context.Context, step int) error // each step; an error is how the module ends
+	after        func(ctx context.Context, step int) error // called after each step; an error ends the module
 
 	mu    sync.Mutex
-	taken []int // steps, in the order in which they were taken, by all attempts
+	taken []int // steps in the order in which all attempts took them
 }
 
 func (s *stepper) Digest(context.Context, module.Source) (string, error) { return "builtin:dnn@1", nil }
@@ -89,8 +89,8 @@ func crash() error {
 	return &runner.Error{Kind: runner.KindCrash, Err: errors.New("ended by signal 9")}
 }
 
-// shift is one attempt at a job: what worker hands a Function, with the means to take the lease
-// away.
+// shift is one attempt at a job: the Task that worker passes to a Function, and a way to take the
+// lease away.
 type shift struct {
 	trainer *trainer.Trainer
 	job     events.Job

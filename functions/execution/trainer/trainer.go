@@ -27,26 +27,25 @@ type Trainer struct {
 
 // Options of a Trainer.
 type Options struct {
-	Python string // an interpreter that has TensorFlow, to ask models in their files too; "" for none
+	Python string // an interpreter that has TensorFlow, to run models from their files too; "" for none
 
-	// Fallback returns one to ask where Go's reader can't execute a module's model, "" for none;
-	// nil: there is none.
+	// Fallback returns an interpreter to use if Go's reader can't execute a module's model, "" for
+	// none; nil: there is none.
 	Fallback func(ctx context.Context, source module.Source) string
 }
 
-// New returns a trainer whose jobs an executor does.
+// New returns a trainer that executes its jobs with x.
 func New(x *execution.Executor, opts Options) *Trainer { return &Trainer{executor: x, opts: opts} }
 
-// Name says that a trainer takes train jobs.
+// Name returns the function whose jobs a trainer handles: train.
 func (t *Trainer) Name() events.Function { return events.FunctionTrain }
 
-// Handle works on one train job, or makes sure that a cancelled one has no result.
+// Handle works on one train job, or ensures that a cancelled one has no result.
 func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	return t.executor.Execute(ctx, task, t)
 }
 
-// Limits says how often the module may fail. A job whose pipeline does not parse fails for good at
-// once.
+// Limits returns how often the module may fail. A job whose pipeline does not parse is not retried.
 func (t *Trainer) Limits(job events.Job) worker.Limits {
 	spec, err := pipeline.FromJSON(job.Spec)
 	if err != nil {
@@ -60,7 +59,7 @@ func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Event
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-// outputs are TFX's keys of what a Trainer publishes, with its types.
+// outputs are TFX's keys of a Trainer's outputs, with their types.
 var outputs = map[string]string{modelKey: "Model", modelRunKey: "ModelRun"}
 
 const (
@@ -85,7 +84,8 @@ func (t *Trainer) Identity(e execution.Execution) any {
 	return identityOf(e.Job, e.Spec, e.Module, e.Inputs)
 }
 
-// Start refuses a job whose inputs alone are too many for an event: no training could change that.
+// Start refuses a job whose inputs alone are too large for an event, because no training could
+// change that.
 func (t *Trainer) Start(_ context.Context, a *execution.Attempt) (execution.Work, error) {
 	work := &training{Attempt: a, opts: t.opts}
 	return work, execution.ValidateResult(work.result())
@@ -95,12 +95,12 @@ func (t *Trainer) Start(_ context.Context, a *execution.Attempt) (execution.Work
 type training struct {
 	*execution.Attempt
 	opts       Options
-	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and has both
-	synthetic  [][]byte          // raw rows that stand in for the raw examples that the job lacks
-	assignment module.Assignment // of the module
-	outcome    runner.Outcome    // of the module
-	skew       *events.Skew      // how the model's files compare with it; nil if the pipeline asks for no comparison
-	notes      []string          // what was asked for and is missing, and why
+	raw        []string          // patterns of raw evaluation rows, if the job trains on transformed ones and has both
+	synthetic  [][]byte          // raw rows made for a job that lacks raw examples
+	assignment module.Assignment // the module's
+	outcome    runner.Outcome    // the module's
+	skew       *events.Skew      // how the model's files compare with the model; nil if the pipeline asks for no comparison
+	notes      []string          // requested outputs that are missing, and why
 }
 
 // Settled reports that a training always has work to do.
@@ -130,7 +130,7 @@ func (t *training) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// result is what the training leaves besides its artifacts.
+// result returns the training's result besides its artifacts.
 func (t *training) result() result.Result {
 	made := t.Result()
 	made.Metrics, made.BaseModel, made.Skew, made.Notes = t.outcome.Metrics, baseModel(t.Execution), t.skew, t.notes
@@ -175,11 +175,11 @@ func (t *Trainer) Event(job events.Job, done execution.Committed, made result.Re
 	})
 }
 
-// formatName is Format-Serving, Format-TFMA and the like.
+// formatName matches Format-Serving, Format-TFMA and the like.
 var formatName = regexp.MustCompile(`^Format-[A-Za-z0-9]+$`)
 
-// formats are the folders at the top of a Model artifact that are named as TFX names formats;
-// others are the module's own.
+// formats returns the directories at the top of a Model artifact that are named as TFX names
+// formats; all others are the module's own.
 func formats(model storage.Output) []string {
 	found := map[string]bool{}
 	for _, file := range model.Files {
@@ -190,7 +190,7 @@ func formats(model storage.Output) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// evalModel is where the model for model analysis is, "" if the module left none.
+// evalModel returns the path of the model for model analysis, "" if the module left none.
 func evalModel(model storage.Output) string {
 	const format = "Format-TFMA"
 	if !slices.Contains(formats(model), format) {

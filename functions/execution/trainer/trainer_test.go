@@ -28,7 +28,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// fakeRunner stands for a module process: it does what run says.
+// fakeRunner replaces a module process by the function run.
 type fakeRunner struct {
 	modelchecktest.Here
 	runs atomic.Int32
@@ -145,7 +145,7 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.Mode
 	return evs[0].Data.(*events.ModelTrained), nil
 }
 
-// kindOf is the kind of failure that err is.
+// kindOf returns the kind of a failure.
 func kindOf(err error) events.FailureKind {
 	if failure, ok := errors.AsType[*events.Failure](err); ok {
 		return failure.Kind
@@ -165,7 +165,7 @@ func (b *bench) keys(t *testing.T, prefix string) []string {
 	return keys
 }
 
-// text is that of an object.
+// text returns the content of an object.
 func (b *bench) text(t *testing.T, key string) string {
 	t.Helper()
 	body, _, err := b.store.Open(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, "")
@@ -421,7 +421,7 @@ func TestOfTwoAttemptsOneIsCommittedAndTheOtherTakenAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	b.runner.run = func(a module.Assignment) (runner.Outcome, error) {
-		if b.runner.runs.Load() == 1 { // while the first attempt trains, a second one comes and wins
+		if b.runner.runs.Load() == 1 { // while the first attempt trains, a second one starts and commits first
 			if _, err := b.handle(t, job(t, "j1", "monday", spec), "winner"); err != nil {
 				t.Error(err)
 			}

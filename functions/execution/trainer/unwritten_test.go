@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// lacksONNX is a module that says that its model can't be written in a format that was asked for.
+// lacksONNX is a module that reports that its model can't be written in a requested format.
 func lacksONNX(a module.Assignment) (runner.Outcome, error) {
 	outcome, err := writesModel(a)
 	outcome.Unwritten = map[string]string{"onnx": "tf2onnx is not installed"}

@@ -73,7 +73,8 @@ func TestACancelledStudyStopsItsParticipantsAndAnotherRunRepeatsIt(t *testing.T)
 	})
 }
 
-// Somebody stops the study: its trials end with what they have, and the best counts.
+// An operator stops the study: its trials end with the scores that they have, and the best one
+// counts.
 func TestAStoppedStudyPublishesTheBestSoFar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +128,7 @@ func TestTwoRunsShareAStudy(t *testing.T) {
 	})
 }
 
-// A study that failed is gone on with when its job is tried again by hand; what was completed
-// counts.
+// A study that failed continues when its job is retried by hand; completed trials count.
 func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,9 +160,9 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// A trial finds that the data is bad, which no other trial would mend: the job is given up, and
-// with it the study. The copies lag that workers read: whoever gives the job up reads the study's
-// log at the leader, and finds the study.
+// A trial finds bad data, which no other trial could repair: the job is given up, and its study
+// with it. The workers read copies that lag: the worker that gives the job up reads the study's log
+// at the leader, so it finds the study.
 func TestAStudyEndsWithItsJob(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(60)
@@ -195,17 +195,17 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 	}
 }
 
-// A trial of a job that is on no queue any more is taken over by the tune job, which alone would
-// wait for it forever.
+// The tune job takes over a trial whose job is on no queue; otherwise it would wait for the trial
+// forever.
 func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: whoever has no slot for the trial job keeps it from the other for one
+		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: a worker without a free slot delays the trial job for one second
 		lost := make(chan struct{})
 		var once sync.Once
 		p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			first := false
-			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // a trial job's, not the tune job's
+			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // of a trial job, not of the tune job
 				once.Do(func() { first = true })
 			}
 			if first {

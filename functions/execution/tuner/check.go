@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/result"
 )
 
-// Check refuses a search that came to nothing, and files that no reader of TFX's files would
+// Check refuses a search without a result, and files that readers of TFX's files would not
 // understand.
 func (t *tuning) Check(ctx context.Context) (made result.Result, err error) {
 	made = t.Result()
@@ -31,7 +31,7 @@ func (t *tuning) Check(ctx context.Context) (made result.Result, err error) {
 	return made, err
 }
 
-// foundByModule reads what the module's own search has left.
+// foundByModule reads the results of the module's own search.
 func (t *tuning) foundByModule() (found result.Search, err error) {
 	t.Report(events.Progress{Phase: "checking"})
 	if found.Values, err = search.ReadBest(t.Workspace.Out(bestKey)); err != nil {
@@ -45,8 +45,8 @@ func (t *tuning) foundByModule() (found result.Search, err error) {
 	return found, nil
 }
 
-// foundByStudy writes what the study came to, as TFX's files. If it came to nothing, the reason is
-// the job's failure. Once the search is committed, nobody needs what the trials have left.
+// foundByStudy writes the study's results as TFX's files. If the study has none, its reason is the
+// job's failure. Once the search is committed, what the trials have left is no longer needed.
 func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err error) {
 	state := t.log.State()
 	study := state.Study
@@ -82,7 +82,7 @@ func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err err
 	return found, search.Leave(&study, log.Bytes(), t.Workspace.Out(bestKey), t.Workspace.Out(resultsKey))
 }
 
-// leftBy names the parts that trials have left: states for others to start from, and models.
+// leftBy names the parts that trials have left: states for other trials to start from, and models.
 func leftBy(study tune.Study) (parts []string) {
 	for _, trial := range study.Trials {
 		files := strings.Fields(trial.Files)
@@ -96,8 +96,8 @@ func leftBy(study tune.Study) (parts []string) {
 	return parts
 }
 
-// layModel lays out the model of the best trial in the workspace, to be published. One that is
-// gone, as after a study that nobody asked for was collected, no later trial would bring back: the
+// layModel puts the best trial's model into the workspace, to be published. If the model is gone,
+// as when a study was collected because no run asked for it, no later trial would restore it: the
 // rest is published without it, and note says so.
 func (t *tuning) layModel(ctx context.Context, best *tune.Trial) (note string, err error) {
 	if !wantsModel(t.Execution.Spec.Search()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// shifted is a bus whose bus has another time than this machine.
+// shifted is a bus whose clock differs from this machine's.
 type shifted struct {
 	events.Bus
 	by time.Duration
@@ -29,7 +29,7 @@ func (s shifted) ReadStudy(ctx context.Context, study events.Study, after uint64
 	}
 }
 
-// A study has its time by the bus's clock, whatever that of a machine says.
+// A study uses the bus's clock, whatever the time on a machine.
 func TestAStudyHasItsTimeByTheBussClock(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {

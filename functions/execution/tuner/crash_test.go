@@ -18,22 +18,22 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// mortal is the bus of a process that dies at its n-th effect on a study: nothing of it is
-// heard any more, and nothing taken back.
+// mortal is the bus of a process that dies at its n-th effect on a study: no later effect reaches
+// the bus, and earlier ones remain.
 type mortal struct {
 	events.Bus
 	die func()
 
 	mu       sync.Mutex
 	left     int  // effects before it dies
-	after    bool // the last one is taken, and its answer never comes
+	after    bool // the last effect reaches the bus, and its answer is lost
 	survives bool // only the answer is lost
 	dead     bool
 }
 
 var errDead = errors.New("the process is dead")
 
-// effect says whether the next effect is taken, and whether its answer is heard.
+// effect reports whether the next effect reaches the bus, and whether its answer arrives.
 func (m *mortal) effect() (taken, heard bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *mortal) Claim(ctx context.Context, f events.Function, classes []string,
 	return mortalClaim{claim, m}, nil
 }
 
-// mortalClaim is never settled by the dead: its lease runs out.
+// mortalClaim is not settled after its process has died: its lease expires.
 type mortalClaim struct {
 	events.Claim
 	of *mortal
@@ -140,9 +140,9 @@ func (c mortalClaim) settle(how func() error) error {
 	return how()
 }
 
-// A worker dies at each of its effects in turn, before it is taken or after, or only its answer is
-// lost; another comes in its place. Each trial fails once, and has one more try. The search has the
-// trials that it should, each completed, and publishes its result.
+// A worker dies at each of its effects in turn, before or after it reaches the bus, or only its
+// answer is lost; another worker takes its place. Each trial fails once, and has one more try. The
+// search has its number of trials, each completed, and publishes its result.
 func TestAStudySurvivesADeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{tune.Random, tune.Hyperband} {
@@ -158,7 +158,7 @@ func TestAStudySurvivesADeathAtEveryStep(t *testing.T) {
 	}
 }
 
-// stride leaves most steps out where time is short.
+// stride leaves most steps out if time is short.
 func stride() int {
 	if testing.Short() {
 		return 7

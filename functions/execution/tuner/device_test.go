@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A search whose trials train on a GPU is another one; a class is otherwise the operator's matter.
+// A search whose trials train on a GPU is a different execution; apart from that, classes concern
+// only the operator.
 func TestASearchOnAGPUIsAnotherExecution(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)

@@ -12,16 +12,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// The worker reads no statistics that events name: the process of the check does, and a search is
-// due where it can't.
+// The worker does not read statistics that events name: the check's process does. If it can't read
+// them, a search is due.
 func TestStatisticsAreComparedWithinTheLimitsOfAChild(t *testing.T) {
 	t.Parallel()
 	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 5 GiB, 4 GiB allowed")}
 	stopped := &runner.Error{Kind: runner.KindStopped, Err: errors.New("the worker is leaving")}
 	for name, tc := range map[string]struct {
-		fails  *runner.Error // what the check ends with
+		fails  *runner.Error // the error of the check
 		reused bool
-		want   events.FailureKind // of the second run
+		want   events.FailureKind // kind of the second run's failure
 	}{
 		"within the limits": {nil, true, ""},
 		"over its memory":   {tooLarge, false, ""},

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// identity is all that decides a search. A new field must be left out when empty, or every search
-// there is would be made again.
+// identity is everything that determines a search. A new field must be left out when it is empty;
+// otherwise every existing search would be made again.
 type identity struct {
 	Function    events.Function     `json:"function"`
 	Module      string              `json:"module"`
@@ -25,10 +25,10 @@ type identity struct {
 	Salt        string              `json:"salt,omitempty"`
 
 	Deterministic bool   `json:"deterministic,omitempty"`
-	Device        string `json:"device,omitempty"` // that trials ask for, unless it is a CPU
+	Device        string `json:"device,omitempty"` // the device that trials request, unless it is a CPU
 }
 
-// identityOf is what the job comes down to, with the digest of its module's code.
+// identityOf returns the identity of a job, with the digest of its module's code.
 func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []execution.Input) identity {
 	search := spec.Search()
 	return identity{

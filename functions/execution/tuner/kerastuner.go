@@ -17,16 +17,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// shares reports whether the module's own search takes its trials from the study: that of a TFX
-// module with several trials at once, or whose pipeline says how to search.
+// shares reports whether the module's own search takes its trials from the study: a TFX module with
+// several trials at once, or whose pipeline says how to search.
 func (p *participant) shares() bool {
 	asked := p.searching.TuneArgs.NumParallelTrials > 1 || p.searching.Study != nil
 	return asked && p.session.IsTFX()
 }
 
 // share runs the module's tuner_fn next to an oracle, from which KerasTuner takes trials until
-// there is none for this participant. A process that fails with a trial in its hands is started
-// again for the next one. One that begins no study has searched by itself.
+// there are none for this participant. A process that fails during a trial is started again for the
+// next trial. A process that begins no study has searched by itself.
 func (p *participant) share(ctx context.Context, assignment module.Assignment) (begun bool, err error) {
 	if err := os.MkdirAll(assignment.WorkingDir, 0o755); err != nil {
 		return false, unavailable(err)
@@ -51,7 +51,7 @@ func (p *participant) share(ctx context.Context, assignment module.Assignment) (
 	}
 }
 
-// process is one process's work on the study, which ends it when the study is over.
+// process runs one process's work on the study, and ends the process when the study is over.
 func (p *participant) process(ctx context.Context, assignment module.Assignment) (begun bool, err error) {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -73,8 +73,8 @@ func (p *participant) process(ctx context.Context, assignment module.Assignment)
 // backend is a participant as the oracle of its process sees it.
 type backend struct{ *participant }
 
-// backendPatience is how long a process is kept that there is no trial for. Another takes seconds
-// to start.
+// backendPatience is how long a process without a trial is kept, because it takes seconds to start
+// another.
 const backendPatience = 20 * time.Second
 
 // Study implements oracle.Backend.
@@ -92,7 +92,7 @@ func (b *backend) Study(ctx context.Context) (tune.Study, error) {
 	}
 }
 
-// Next implements oracle.Backend. A process has one tuner, and that one trial at a time.
+// Next implements oracle.Backend. A process has one tuner, which has one trial at a time.
 func (b *backend) Next(ctx context.Context, _ string) (string, tune.Verdict, error) {
 	if _, err := b.Study(ctx); err != nil {
 		return "", tune.Wait, nil
@@ -142,7 +142,7 @@ func (b *backend) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner, ended.Message = b.me, b.attempt.AtAddress(ended.Message)
 	planned, held := false, true
 	err := b.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if held = held && search.Holds(study, b.me, ended.Trial); held { // once lost, another trial may have its number
+		if held = held && search.Holds(study, b.me, ended.Trial); held { // if this trial was lost, another one may have its number
 			e.Ended, planned = &ended, true
 		}
 		return e, nil
@@ -163,8 +163,8 @@ func (b *backend) Stop(_ context.Context, trial string, curves map[string][]tune
 	return search.Early(study, trial, curves), nil
 }
 
-// Owns reports whether a folder, where there is one, is the process's: below its working directory,
-// or a temporary one as its home is. No link is on the way to it.
+// Owns reports whether a directory, if it exists, belongs to the process: it is below its working
+// directory, or a temporary one like its home. The path to it has no link.
 func (b *backend) Owns(folder string) bool {
 	for _, dir := range []string{b.base.WorkingDir, os.TempDir()} {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -172,7 +172,7 @@ func (b *backend) Owns(folder string) bool {
 		}
 		root, err := runner.OpenFolder(dir, folder)
 		if err == nil {
-			_ = root.Close() // only looked at
+			_ = root.Close() // opened for reading only
 			return true
 		}
 	}
@@ -184,13 +184,13 @@ func (b *backend) Keep(ctx context.Context, trial, folder string) (string, error
 	study := b.Now()
 	kept := study.Trial(trial)
 	if kept == nil {
-		return "", nil // the bus has lost its start, so it was not started
+		return "", nil // the bus has lost the trial's start, so it was not started
 	}
 	return keptFiles, b.attempt.Part(partOf(kept), folder).Save(ctx, 0)
 }
 
-// Lay implements oracle.Backend. A state that is gone leaves the folder empty: its trial's process
-// says what that means.
+// Lay implements oracle.Backend. If a state is gone, the directory stays empty, and the trial's
+// process reports what that means.
 func (b *backend) Lay(ctx context.Context, trial *tune.Trial, folder string) error {
 	if err := os.MkdirAll(filepath.Clean(folder), 0o755); err != nil {
 		return err
@@ -199,15 +199,15 @@ func (b *backend) Lay(ctx context.Context, trial *tune.Trial, folder string) err
 	return err
 }
 
-// errStudyOver is why a process is ended that didn't end with its study.
+// errStudyOver is the cause with which a process is ended that did not end with its study.
 var errStudyOver = errors.New("the study is over")
 
-// crashes counts by trial how often a process crashed with it.
+// crashes counts, by trial, how often a process crashed with it.
 type crashes map[string]int
 
-// blame handles the end of a process that works on trial after trial: if it had a trial then, that
-// one is to blame, at once for an exception and in the end for crashes. Nil: there may be more to
-// do.
+// blame handles the end of a process that works on one trial after another. If the process had a
+// trial, the trial fails: at once after an exception, and after too many crashes. A nil error means
+// that there may be more to do.
 func (p *participant) blame(ctx context.Context, err error, crashes crashes) error {
 	study := p.Now()
 	mine := study.Of(p.me.Job)
@@ -235,7 +235,7 @@ func (p *participant) blame(ctx context.Context, err error, crashes crashes) err
 	return (&backend{p}).End(ctx, ended)
 }
 
-// notOver is err, unless it is that the study is over: that is no error.
+// notOver returns err, or nil if err only says that the study is over.
 func notOver(err error) error {
 	if errors.Is(err, errStudyOver) {
 		return nil
@@ -243,7 +243,7 @@ func notOver(err error) error {
 	return err
 }
 
-// endWithStudy calls end when the study is over, and its process has had time to find out.
+// endWithStudy calls end when the study is over and its process has had time to notice.
 func (p *participant) endWithStudy(ctx context.Context, end func()) {
 	if p.Over(ctx, func(tune.Study) bool { return false }) {
 		grace(ctx, p.Log)

@@ -23,7 +23,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// newShared is a plant whose module is a TFX module with two trials at once.
+// newShared returns a plant whose module is a TFX module with two trials at once.
 func newShared(t *testing.T, c tune.Config) *plant {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "user_module.py")
@@ -31,7 +31,7 @@ func newShared(t *testing.T, c tune.Config) *plant {
 		t.Fatal(err)
 	}
 	p := newPlant(t, c)
-	p.bus = bustest.NewMemory(time.Minute) // processes are reached by TCP, in real time: no job is to be lost on a busy machine
+	p.bus = bustest.NewMemory(time.Minute) // processes are connected by TCP, in real time: no job must be lost on a busy machine
 	p.spec = fmt.Sprintf(`
 pipeline: penguin
 module: %s
@@ -41,7 +41,7 @@ tuner: {when: always, max_crashes: 2, tune_args: {num_parallel_trials: 2}}
 	return p
 }
 
-// keras has processes search as KerasTuner's do: each works on trials by try until it fails or
+// keras makes processes search as KerasTuner's do: each runs trials with try until one fails or
 // there are none.
 func (p *plant) keras(try func(ctx context.Context, a module.Assignment, trial *oraclepb.Trial) (loss float64, err error)) {
 	p.search = func(ctx context.Context, a module.Assignment, on func(module.Message)) error {
@@ -109,8 +109,8 @@ func TestKerasTunersProcessesShareAStudy(t *testing.T) {
 	})
 }
 
-// A process that fails costs the trial that it had in its hands: an exception one try, crashes as
-// many as max_crashes.
+// A process that fails fails its current trial: an exception costs one try, crashes as many as
+// max_crashes.
 func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -148,7 +148,7 @@ func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 	}
 }
 
-// A search that can't be shared is whole in one job, and is published as the module left it.
+// A search that can't be shared runs in one job, and is published as the module left it.
 func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 	t.Parallel()
 	p := newShared(t, tune.Config{})
@@ -164,7 +164,7 @@ func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 	})
 }
 
-// One that shares its search and then takes no trials is not started forever.
+// A tuner that shares its search and then takes no trials is not started forever.
 func TestATunerThatTakesNoTrialsFails(t *testing.T) {
 	t.Parallel()
 	p := newShared(t, oneFloat(tune.Random, 6, 0))

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// The process of a search names the folder that its trials are in: the worker writes there, and
-// uploads what is in it.
+// The process of a search names the directory of its trials: the worker writes there, and uploads
+// the files in it.
 func TestASearchNamesNoFolderThatIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,9 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// A study is cancelled after its best trial, and what that left is collected before another run
-// asks for the study: no later trial would bring it back, so what was found is published without
-// it.
+// A study is cancelled after its best trial, and the trial's model is collected before another run
+// asks for the study. No later trial would restore it, so the result is published without it.
 func TestASearchIsPublishedWithoutAModelThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +79,7 @@ func (p *plant) collect(word string) {
 	}
 }
 
-// manifest is that of the only attempt that published.
+// manifest returns the manifest of the only attempt that published.
 func (p *plant) manifest(keys []string) string {
 	p.Helper()
 	at := slices.IndexFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/manifest.json") })

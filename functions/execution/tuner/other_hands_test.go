@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// A trial was far when its study was cancelled, and had left a checkpoint. Another run's job tries
-// it again from its beginning, and what it leaves on the way and at the end, at earlier steps,
-// counts in the place of what lies there.
+// A trial had left a checkpoint when its study was cancelled. Another run's job tries it again from
+// the beginning; the states that this try leaves on the way and at the end, at earlier steps,
+// replace the old ones.
 func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 )
 
 // participant is a job's part in a study: it takes one trial after another from the log, and has
-// the module train it. A tune job and trial jobs all do the same, and none knows another but by the
-// log.
+// the module train it. Tune jobs and trial jobs do the same, and know of each other only through
+// the log.
 type participant struct {
 	*studies.Log
 	bus     Bus
@@ -31,18 +31,18 @@ type participant struct {
 	session *execution.Session // of all trials
 
 	searching pipeline.Search
-	base      module.Assignment // what a search and each of its trials have in common
+	base      module.Assignment // the part of the assignment that a search and its trials share
 	enqueued  enqueued
 	worked    bool   // on a trial, since it released its slot
-	released  bool   // its slot, once
-	orphaned  string // the trial that was taken over because its job was gone
+	released  bool   // it released its slot, once
+	orphaned  string // the trial that it took over because the trial's job was gone
 
 	unfollow  context.CancelFunc
 	following errgroup.Group
 }
 
-// join makes an attempt whose inputs are staged a participant of a study: its module is found once
-// for all trials, and the log is followed until it leaves.
+// join makes an attempt whose inputs are staged a participant of a study: it finds the module once
+// for all trials, and follows the log until it leaves.
 func (t *Tuner) join(ctx context.Context, a *execution.Attempt, l *studies.Log) (*participant, error) {
 	base, err := baseOf(ctx, a)
 	if err != nil {
@@ -72,7 +72,7 @@ func ownerOf(task worker.Task) tune.Owner {
 	return tune.Owner{Job: task.Job.ID, Attempt: task.Attempt.ID}
 }
 
-// baseOf returns what a search and each of its trials have in common.
+// baseOf returns the part of the assignment that a search and its trials share.
 func baseOf(ctx context.Context, a *execution.Attempt) (module.Assignment, error) {
 	search := a.Execution.Spec.Search()
 	base, err := a.Assignment(ctx, search.TrainArgs, search.EvalArgs)
@@ -83,8 +83,9 @@ func baseOf(ctx context.Context, a *execution.Attempt) (module.Assignment, error
 	return base, err
 }
 
-// search takes part until the study is over and nothing of it runs. A module that searches by
-// itself, as the tuner_fn of a TFX module may, does it all in this one job, and alone is true.
+// search takes part until the study is over and none of its trials runs. alone is true if the
+// module searches by itself, as the tuner_fn of a TFX module may; its whole search is in this one
+// job.
 func (p *participant) search(ctx context.Context) (alone bool, err error) {
 	if p.Now().Entries == 0 {
 		if alone, err := p.ask(ctx); alone || err != nil {
@@ -104,8 +105,9 @@ func (p *participant) search(ctx context.Context) (alone bool, err error) {
 	}
 }
 
-// ask has the module tune. One that says what to search for begins a study with that; then the
-// study's log holds the state of the search, and checkpoints are of no use any more.
+// ask has the module tune. If the module says what to search for, ask begins a study with that;
+// then the study's log holds the state of the search, and the execution's checkpoints are no longer
+// needed.
 func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 	if p.models() && p.session.IsTFX() {
 		return false, execution.InputFailure(errors.New("tuner.study.best_model: a TFX module's search leaves no models: expected off"))
@@ -124,10 +126,10 @@ func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 	return true, nil
 }
 
-// tune runs the module, and begins a study if it says what to search for. If its search can be
-// shared, its process works on trials then, until there are none for it.
+// tune runs the module, and begins a study if the module says what to search for. If its search can
+// be shared, its process then works on trials until there are none for it.
 func (p *participant) tune(ctx context.Context) (begun bool, err error) {
-	assignment := p.base // and what only TFX's Tuner sets
+	assignment := p.base // with the fields that only TFX's Tuner sets
 	assignment.Call = module.CallTune
 	assignment.BestHyperparametersDir = p.attempt.Workspace.Out(bestKey)
 	assignment.TunerResultsDir = p.attempt.Workspace.Out(resultsKey)
@@ -159,7 +161,7 @@ func (p *participant) runTune(ctx context.Context, assignment module.Assignment)
 	return begun, err
 }
 
-// begin begins the study that a module wants, unless there is one.
+// begin begins the study that a module asks for, unless it exists.
 func (p *participant) begin(ctx context.Context, wanted json.RawMessage) error {
 	if p.Now().Entries > 0 {
 		return nil
@@ -174,7 +176,7 @@ func (p *participant) begin(ctx context.Context, wanted json.RawMessage) error {
 	return begin(ctx, p.Log, p.task, &config)
 }
 
-// work takes trials until there is none for this participant now.
+// work takes trials until there is none for this participant at present.
 func (p *participant) work(ctx context.Context) error {
 	if !p.shares() {
 		return p.trials(ctx)
@@ -186,8 +188,8 @@ func (p *participant) work(ctx context.Context) error {
 	return err
 }
 
-// idle reports whether there is no trial for this participant now, so that no process is started.
-// It writes that the study is over.
+// idle reports whether there is no trial for this participant at present, so that no process is
+// started. It also appends the end of the study.
 func (p *participant) idle(ctx context.Context) (idle bool, err error) {
 	err = p.Write(ctx, func(study tune.Study) (tune.Entry, error) {
 		e, err := search.Plan(study, p.me, nil, p.Time())
@@ -216,8 +218,8 @@ func (p *participant) trials(ctx context.Context) error {
 	}
 }
 
-// ending is how a try at a trial ended. The try is known by the entry that began it: after a
-// failure the same attempt may have the trial's next try.
+// ending is how a try at a trial ended. The entry that began the try identifies it: after a failure
+// the same attempt may have the trial's next try.
 type ending struct {
 	tune.Ended
 	since int
@@ -234,8 +236,8 @@ type taken struct {
 	over bool // another attempt had it before, and may have left a checkpoint
 }
 
-// next writes how the participant's last trial ended, if it had one, and takes the next; nil if
-// there is none for it now.
+// next appends how the participant's last trial ended, if it had one, and takes the next; nil if
+// there is none for it at present.
 func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	var wrote tune.Entry
 	var report *tune.Ended
@@ -245,7 +247,7 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	reported := false
 	err := p.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if report != nil && !last.of(study, p.me) {
-			report = nil // for good: another trial may get the number of one that the bus has lost
+			report = nil // the entry is lost forever, and another trial may get the number of the lost one
 		}
 		if e, err = search.Plan(study, p.me, report, p.Time()); !e.Empty() {
 			wrote, reported = e, reported || e.Ended != nil
@@ -270,8 +272,8 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	return &taken{mine, wrote.Taken != nil || p.orphaned == mine.ID}, nil
 }
 
-// dropped logs that the end of a trial is not written: the log doesn't hold the trial as this
-// attempt's.
+// dropped logs that the end of a trial is not appended, because the log does not hold the trial as
+// this attempt's.
 func (p *participant) dropped(ended tune.Ended) {
 	p.log.Warn("the end of a trial is dropped: by the study's log the trial is not this attempt's", "study", p.Name().ID, "trial", ended.Trial,
 		"status", ended.Status)

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner"
 )
 
-// Of Hyperband, trials that go on from others are not among the most that there may be: a search is
-// never at step 3 of 2.
+// In Hyperband, trials that continue others do not count against the maximum: a search is never at
+// step 3 of 2.
 func TestProgressCountsWhatMaxTrialsCounts(t *testing.T) {
 	t.Parallel()
 	ended := func(parent string, status tune.Status) *tune.Trial {

@@ -18,20 +18,20 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// TFX's types of the artifacts that say what the data is like.
+// TFX's types of the artifacts that describe the data.
 const (
 	typeSchema         = "Schema"
 	typeTransformGraph = "TransformGraph"
 	typeStatistics     = "ExampleStatistics"
 )
 
-// compared is where artifacts are staged to be compared, apart from what the module sees.
+// compared is the directory in which artifacts are staged for comparison, apart from the module's
+// inputs.
 const compared = "compared"
 
-// Earlier is the pipeline's last search, where its tuner makes another only now and then. Which one
-// was the last is pinned in the job, so that every attempt finds the same. A job that asks for a
-// new search gets one, as does one whose earlier result was lost; and what others found is never
-// known to be still good.
+// Earlier returns the pipeline's last search if its tuner searches only now and then. The job pins
+// which search was the last, so that every attempt finds the same. A job that asks for a new search
+// gets one, as does one whose earlier result was lost. A result that others made is never reused.
 func (t *Tuner) Earlier(e execution.Execution) string {
 	if !e.Spec.Tuner.When.Reuses() || e.Job.Salt != "" || e.Job.Generation > 0 {
 		return ""
@@ -51,7 +51,7 @@ func (t *Tuner) Reusable(ctx context.Context, a *execution.Attempt, earlier resu
 // searched is the result of an earlier search.
 type searched struct{ result.Result }
 
-// due says why another search is due, by the bus's clock; "" if none is.
+// due returns why another search is due, by the bus's clock; "" if none is.
 func (s searched) due(ctx context.Context, a *execution.Attempt) (because string, err error) {
 	e := a.Execution
 	tuner := e.Spec.Tuner
@@ -80,8 +80,8 @@ func (s searched) due(ctx context.Context, a *execution.Attempt) (because string
 	return s.drifted(ctx, a, now)
 }
 
-// drifted says which feature's values are spread too differently from those of the last search,
-// where both runs have statistics.
+// drifted returns which feature's values are distributed too differently from those of the last
+// search, if both runs have statistics.
 func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
 	before, after := ofType(s.Inputs, typeStatistics), ofType(now, typeStatistics)
 	if before == nil || after == nil || before.Digest == after.Digest {
@@ -109,8 +109,8 @@ func (s searched) drifted(ctx context.Context, a *execution.Attempt, now []event
 	return "", nil
 }
 
-// distancesOf returns how far the staged statistics are apart, one distance for each split, as a
-// child process finds them within the limits of the job; or why they can't be compared.
+// distancesOf returns the distances between the staged statistics, one for each split, or why they
+// can't be compared. A child process computes them within the limits of the job.
 func distancesOf(ctx context.Context, a *execution.Attempt) (distances []drift.Distance, refused string, err error) {
 	search := a.Execution.Spec.Search()
 	q := modelcheck.Question{Drift: &modelcheck.Drift{
@@ -163,7 +163,7 @@ func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
 	return answer.Shape, nil
 }
 
-// ofType is the first artifact of a type, nil if there is none.
+// ofType returns the first artifact of a type, nil if there is none.
 func ofType(artifacts []events.Artifact, kind string) *events.Artifact {
 	i := slices.IndexFunc(artifacts, func(in events.Artifact) bool { return in.Type == kind })
 	if i < 0 {
@@ -172,7 +172,7 @@ func ofType(artifacts []events.Artifact, kind string) *events.Artifact {
 	return &artifacts[i]
 }
 
-// digestsOf are those of the artifacts of some types.
+// digestsOf returns the digests of the artifacts of some types.
 func digestsOf(inputs []events.Artifact, types ...string) (digests []string) {
 	for _, in := range inputs {
 		if slices.Contains(types, in.Type) {
@@ -183,9 +183,10 @@ func digestsOf(inputs []events.Artifact, types ...string) (digests []string) {
 	return digests
 }
 
-// learningFrom is the job with the artifact that its search learns from as its only
-// hyperparameters: of a search of Stoker's own the trials, of what others found what is there.
-// Without, it has none: what the job may reuse decides nothing about a search.
+// learningFrom returns the job with the artifact that its search learns from as its only
+// hyperparameters: the trials of one of Stoker's searches, or the values that others found. If the
+// search learns from none, it has none: an earlier result that the job may reuse does not determine
+// a search.
 func learningFrom(job events.Job, search pipeline.Search) events.Job {
 	from := ""
 	if search.Study != nil {
@@ -203,12 +204,12 @@ func learningFrom(job events.Job, search pipeline.Search) events.Job {
 	return job
 }
 
-// learn gives a study what its search is to learn from: the trials of an older one, as far as they
-// lie in its space; or what others found best, as a point to try first.
+// learn gives a study what its search is to learn from: those trials of an older one that lie in
+// its space, or the best values of others as a point to try first.
 func learn(a *execution.Attempt, c *tune.Config) error {
 	from := learningFrom(a.Job, a.Execution.Spec.Search()).Inputs.Hyperparameters
 	if from == "" {
-		return nil // nothing is to be learned from, or there is nothing yet
+		return nil // there is nothing to learn from, or nothing yet
 	}
 	if err := search.Learn(a.Workspace.In(execution.Hyperparameters), c); err != nil {
 		return execution.InputFailure(fmt.Errorf("tuner.study.from: %s: %w", from, err))

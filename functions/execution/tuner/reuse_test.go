@@ -22,7 +22,7 @@ const (
 	day     = 24 * time.Hour
 )
 
-// searched is the second of the bench's clock, at which every search is made.
+// searched is the second of the bench's clock at which every search is made.
 var searched = time.Unix(1, 0).UTC()
 
 // put adds objects below s3://stoker/.
@@ -53,7 +53,7 @@ func (b *bench) first(t *testing.T, spec string) *events.HParamsReady {
 	return published
 }
 
-// next is the job of the pipeline's next run, on other data, a day later.
+// next returns the job of the pipeline's next run, on other data, a day later.
 func next(t *testing.T, spec string, last *events.HParamsReady) events.Job {
 	t.Helper()
 	j := job(t, "j2", "tuesday", spec)
@@ -113,7 +113,7 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 	}
 }
 
-// A pipeline that waits for Transform alone has the statistics of its transform.ready.
+// A pipeline that waits for Transform alone uses the statistics in its transform.ready.
 func TestDriftIsSeenInTheStatisticsOfATransform(t *testing.T) {
 	t.Parallel()
 	for key, reused := range map[string]bool{"up/close": true, "up/far": false} {
@@ -140,7 +140,7 @@ func graph(key, saved string) func(*testing.T, *bench, *events.Job) {
 	}
 }
 
-// statistics gives the job those of its data.
+// statistics gives the job the statistics of its data.
 func statistics(key string) func(*testing.T, *bench, *events.Job) {
 	return func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Statistics = "s3://stoker/" + key }
 }
@@ -156,7 +156,7 @@ func lost(gone, now string) func(*testing.T, *bench, *events.Job) {
 	}
 }
 
-// wordsOf are the statistics of a feature with two words that are there so often.
+// wordsOf returns the statistics of a feature with two words that occur so often.
 func wordsOf(a, b byte) string {
 	bucket := func(word string, count byte) string {
 		return "\x0a\x0c\x22\x01" + word + string(protowire.AppendFixed64([]byte{0x29}, math.Float64bits(float64(count))))
@@ -183,7 +183,8 @@ func lose(output string) func(*testing.T, *bench, *events.Job) {
 	}
 }
 
-// A reused result is published as the run's own, complete, and once however often the job comes.
+// A reused result is published as the run's own, complete, and once however often the job is
+// delivered.
 func TestAReusedResultIsPublishedCompletely(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
@@ -208,8 +209,8 @@ func TestAReusedResultIsPublishedCompletely(t *testing.T) {
 	}
 }
 
-// What a search might have reused is none of its identity: another run that asks for the same finds
-// it.
+// An earlier search that a job may reuse is not part of its search's identity: another run that
+// asks for the same finds it.
 func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)
@@ -230,8 +231,8 @@ func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 	}
 }
 
-// What another pipeline found is as good as what others did: its module may be another, whatever
-// its digest says.
+// A result of another pipeline is treated as one that others made: its module may differ, whatever
+// its digest.
 func TestAnotherPipelinesSearchIsNotReused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, search)

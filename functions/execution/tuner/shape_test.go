@@ -13,16 +13,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// The worker does not read the schema and the transform graph of an event itself: what it can't
-// have checked, it can't compare.
+// The worker does not read the schema and the transform graph of an event itself: it can't compare
+// those that can't be checked.
 func TestTheShapeOfInputsIsReadByTheProcessOfTheCheck(t *testing.T) {
 	t.Parallel()
 	tooLarge := &runner.Error{Kind: runner.KindResources, Err: errors.New("used 4.1 GiB of memory, 4.0 GiB allowed")}
 	stopped := &runner.Error{Kind: runner.KindStopped, Err: errors.New("the worker is leaving")}
 	for name, tc := range map[string]struct {
-		fails  *runner.Error // what the check of the second run's artifacts ends with
+		fails  *runner.Error // the error of the check of the second run's artifacts
 		reused bool
-		want   events.FailureKind // of the second run
+		want   events.FailureKind // kind of the second run's failure
 	}{
 		"within the limits": {nil, true, ""},
 		"over its memory":   {tooLarge, false, ""},

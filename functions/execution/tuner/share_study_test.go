@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// What a pipeline says of a study counts for KerasTuner's own loop too, one trial at a time.
+// A pipeline's study settings apply to KerasTuner's own loop too, one trial at a time.
 func TestAStudyOfThePipelinesIsSharedWithoutParallelTrials(t *testing.T) {
 	t.Parallel()
 	p := newShared(t, oneFloat(tune.Random, 9, 1))

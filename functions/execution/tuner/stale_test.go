@@ -23,14 +23,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/studies/studiestest"
 )
 
-// staleness says which reads of the workers break their contract: none. With OldQueue, and so with
-// AnyCopy, the tests of crashes fail, for a trial is taken over from a job that is on the queue.
-// With OldStudies TestAStudyEndsWithItsJob fails, for whoever gives a job up finds no study. A
-// worker on a study copes with an old log otherwise: it takes what is missing for late, and its
-// appends are refused.
+// staleness says which of the workers' reads break their contract: none. With OldQueue, and so with
+// AnyCopy, the tests of crashes fail, because a trial is taken over from a job that is on the
+// queue. With OldStudies TestAStudyEndsWithItsJob fails, because the worker that gives a job up
+// finds no study. Apart from that, a worker copes with an old log of its study: it expects missing
+// entries to arrive late, and its appends are refused.
 const staleness = bustest.OnlyByContract
 
-// lag has each worker from now on read copies of the bus that lag.
+// lag makes each worker from now on read copies of the bus that lag.
 func (p *plant) lag(seed uint64) {
 	stale, workers := bustest.NewStale(p.bus), atomic.Uint64{}
 	p.client = func() events.Bus {
@@ -56,8 +56,8 @@ func (l lossy) Studies(ctx context.Context, pipeline string) iter.Seq2[events.St
 	return l.studies.Studies(ctx, pipeline)
 }
 
-// The bus loses acknowledged entries of the study, and everything else that workers read is old.
-// The result is one search, with all its trials.
+// The bus loses acknowledged entries of the study, and all other reads of the workers are outdated.
+// The result is one search with all its trials.
 func TestASearchSurvivesABusThatLosesItsEntries(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(40)
@@ -104,8 +104,8 @@ func loseWhileSearching(t *testing.T, seed uint64) (lost int) {
 	return lost
 }
 
-// loseEntries takes the newest entries away a few times, and returns how many in all. Half of the
-// times, entries of others get their sequences: a reader of the lost ones may append behind these.
+// loseEntries removes the newest entries a few times, and returns how many it removed. Half of the
+// time, other entries get their sequences: a reader of the lost ones may append behind these.
 func (p *plant) loseEntries(ctx context.Context, bus *studiestest.Bus, random *rand.Rand) (lost int) {
 	for range 1 + random.IntN(9) {
 		select {
@@ -140,9 +140,9 @@ func (p *plant) replace(ctx context.Context, bus *studiestest.Bus, name events.S
 	_, _ = bus.AppendStudy(ctx, name, body, state.After)
 }
 
-// wantSearched wants one outcome of the run, and what is published to be a whole log of that many
-// trials, each completed with the value that it was tried with. The bus's own log may lack some of
-// it by then.
+// wantSearched wants one outcome of the run, and a published log that is complete and has that many
+// trials, each completed with the value that it was tried with. The bus's own log may lack some
+// entries by then.
 func (p *plant) wantSearched(published *events.HParamsReady, trials int) {
 	p.Helper()
 	evs := 0

@@ -17,20 +17,20 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// studyOf is the name of the log of a search.
+// studyOf returns the name of the log of a search.
 func studyOf(e execution.Execution) events.Study {
 	return events.Study{Pipeline: e.Job.Pipeline, ID: hexOf(e.ID)}
 }
 
 func hexOf(execution string) string { return strings.TrimPrefix(execution, "sha256:") }
 
-// open reads the log of a search to its end; one that nobody has begun has no entries.
+// open reads the log of a search to its end; a log that has not been begun is empty.
 func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Execution) (*studies.Log, error) {
 	return studies.Open(ctx, t.bus, studyOf(e), studies.Options{Prove: task.Prove, Logger: e.Log})
 }
 
-// begin writes the first entry of the log, or that this job asks again for a study that came to
-// nothing.
+// begin appends the first entry of the log, or that this job asks again for a study that has no
+// result.
 func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.Config) error {
 	return l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
@@ -48,8 +48,8 @@ func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.C
 	})
 }
 
-// reopens reports whether a job asks again for a study that is finished: for one that failed before
-// this job asked for it, and for one that another job had cancelled.
+// reopens reports whether a job asks again for a study that is finished: one that failed before
+// this job asked for it, or that another job had cancelled.
 func reopens(study tune.Study, task worker.Task) bool {
 	why := study.Finished.Why
 	return why == tune.Cancelled || why == tune.Failing && !slices.Contains(study.Requests, requestOf(task))
@@ -57,16 +57,16 @@ func reopens(study tune.Study, task worker.Task) bool {
 
 func requestOf(task worker.Task) string { return task.Job.ID + " " + task.Job.Request }
 
-// How long a tune job waits for others' trials: with its slot, and then with the slot released,
-// until it looks again.
+// How long a tune job waits for the trials of others: with its slot, and then with the slot
+// released, until it checks again.
 const (
 	waitWithSlot = 10 * time.Second
-	waitLook     = time.Second // of one that comes from the queue again
+	waitLook     = time.Second // of a job that returns from the queue
 	waitReleased = 4 * time.Second
 )
 
-// wait returns when the log has moved on, and reports whether the study is over. A job that only
-// waits holds no slot for long.
+// wait returns when the log has changed, and reports whether the study is over. A job that only
+// waits soon releases its slot.
 func (p *participant) wait(ctx context.Context) (settled bool, err error) {
 	study, changed := p.Watch()
 	if study.Settled() {
@@ -98,7 +98,7 @@ func (p *participant) release(ctx context.Context) error {
 	return p.task.WithoutSlot(ctx, p.untilSettled)
 }
 
-// untilSettled returns when the study is over, or it is time to look.
+// untilSettled returns when the study is over, or when it is time to check.
 func (p *participant) untilSettled(ctx context.Context) error {
 	look := time.NewTimer(waitReleased)
 	defer look.Stop()
@@ -117,7 +117,7 @@ func (p *participant) untilSettled(ctx context.Context) error {
 	}
 }
 
-// patience is longer for a job that has worked on a trial: the others may end soon, too.
+// patience is longer for a job that has worked on a trial, because the others may end soon, too.
 func (p *participant) patience() time.Duration {
 	switch {
 	case p.worked:
@@ -130,8 +130,8 @@ func (p *participant) patience() time.Duration {
 	return waitWithSlot
 }
 
-// orphan takes over a trial whose job is on the queue no more, as after a queue was emptied by
-// hand: nobody else would.
+// orphan takes over a trial whose job is no longer on the queue, as after an operator purged it: no
+// other job would.
 func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error) {
 	for _, trial := range study.Running() {
 		_, err := p.bus.Queued(ctx, trial.Owner.Job)
@@ -148,16 +148,16 @@ func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error
 	return false, nil
 }
 
-// enqueued remembers when this participant enqueued each trial job of a study: one that nobody has
-// claimed since is on the queue still.
+// enqueued remembers when this participant enqueued each trial job of a study: a job that no worker
+// has claimed since is still on the queue.
 type enqueued map[int]time.Time
 
-// enqueueAgain is how long a trial job is taken to be on the queue, or at work.
+// enqueueAgain is how long a trial job is assumed to be on the queue or in progress.
 const enqueueAgain = 3 * time.Second
 
-// enqueue enqueues as many trial jobs as there are free participants: a participant that has just
-// begun one expects that there are others. A trial job that finds none is soon done; one that is on
-// the queue is not enqueued twice. A lost one costs nothing but time.
+// enqueue enqueues one trial job for each participant that is missing: a participant that has just
+// begun a trial expects that there are more. A trial job that finds none is soon done; one that is
+// on the queue is not enqueued twice. A lost one costs only time.
 func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 	free := study.Free()
 	if left := study.Remaining(); left >= 0 && !study.Config.Algorithm.HasEpochs() {
@@ -180,7 +180,7 @@ func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 	}
 }
 
-// waiting are the trials to be tried again.
+// waiting returns the number of trials to be tried again.
 func waiting(study tune.Study) (n int) {
 	for _, t := range study.Trials {
 		if t.Status == tune.Invalid {
@@ -191,7 +191,7 @@ func waiting(study tune.Study) (n int) {
 }
 
 // trialJob returns the n-th trial job of a study, the same for each participant that enqueues it.
-// by is a job of the study's.
+// by is one of the study's jobs.
 func trialJob(by events.Job, study string, n int) events.Job {
 	job := by
 	job.ID = events.DerivedID("trial", study, strconv.Itoa(n))
@@ -200,10 +200,10 @@ func trialJob(by events.Job, study string, n int) events.Job {
 	return job
 }
 
-// endTime bounds the ending of a study whose job's own time is over.
+// endTime limits how long a study can be ended for after its job's own context has ended.
 const endTime = 10 * time.Second
 
-// last reports whether a job is given up with a failure: nobody would publish its study then.
+// last reports whether a job is given up with a failure, so that its study would not be published.
 func (t *Tuner) last(task worker.Task, failure *events.Failure) bool {
 	switch failure.Kind {
 	case events.FailureCancelled, events.FailureInput:
@@ -217,7 +217,7 @@ func (t *Tuner) last(task worker.Task, failure *events.Failure) bool {
 
 // endStudy ends the study of a job that is cancelled or given up, so that its participants stop,
 // and gives back the trial that this job had. Another run that shares the study asks for it again.
-// If that can't be written, participants work on, in vain, until the study is over.
+// If the entry can't be appended, participants work on, in vain, until the study is over.
 func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
@@ -236,7 +236,7 @@ func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.
 	}
 }
 
-// endOf ends a study, and what a job has of it.
+// endOf returns the entry that ends a study and the trial that a job has.
 func endOf(study tune.Study, me tune.Owner, why tune.Finished) (e tune.Entry) {
 	if study.Entries == 0 {
 		return e

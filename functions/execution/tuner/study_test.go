@@ -32,8 +32,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// plant is some workers on one bus and one store, in memory, whose module says that it wants
-// config, and trains trials as trial says.
+// plant is some workers on one bus and one store, in memory. Its module asks for a search by
+// config, and trains trials with trial.
 type plant struct {
 	modelchecktest.Here
 	*testing.T
@@ -43,7 +43,7 @@ type plant struct {
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
 	spec   string
-	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches itself
+	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches by itself
 
 	mu    sync.Mutex
 	tried []module.Assignment
@@ -67,7 +67,7 @@ func newPlant(t *testing.T, c tune.Config) *plant {
 	return p
 }
 
-// oneFloat is a study of x in [0, 1], whose loss is x as a rule.
+// oneFloat returns a study of x in [0, 1], whose loss is usually x.
 func oneFloat(algorithm string, trials, parallel int) tune.Config {
 	return tune.Config{
 		Space:      space.Space{{Name: "x", Kind: space.Float, Max: 1, Sampling: space.Linear, Default: 0.0}},
@@ -105,7 +105,7 @@ func (p *plant) Run(ctx context.Context, a module.Assignment, _ runner.Limits, o
 	return runner.Outcome{Metrics: metrics}, err
 }
 
-// worker runs one until ctx ends.
+// worker runs a worker until ctx ends.
 func (p *plant) worker(ctx context.Context, bus events.Bus, slots int) error {
 	executor := execution.New(p.store, p, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: p.TempDir(), Logger: p.logger()})
 	search := tuner.New(executor, bus)
@@ -119,7 +119,7 @@ func (p *plant) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// with runs some workers while do works.
+// with runs some workers while do runs.
 func (p *plant) with(workers, slots int, do func()) {
 	p.Helper()
 	ctx, stop := context.WithCancel(p.Context())
@@ -134,10 +134,10 @@ func (p *plant) with(workers, slots int, do func()) {
 	}
 }
 
-// offer puts a tune job on the queue, whose event is there for its cause.
+// offer enqueues a tune job, and publishes the event that is its cause.
 func (p *plant) offer(id, run string) { p.Helper(); p.ask(id, run, "") }
 
-// ask is offer for a job that is tried again by hand.
+// ask is offer for a job that is retried by hand.
 func (p *plant) ask(id, run, request string) {
 	p.Helper()
 	j := job(p.T, id, run, p.spec)
@@ -182,7 +182,7 @@ func (p *plant) hparams(run string) *events.HParamsReady {
 	return ready
 }
 
-// study is that of the log of the only study there is.
+// study returns the state of the only study.
 func (p *plant) study() tune.Study {
 	p.Helper()
 	var name events.Study
@@ -302,8 +302,8 @@ func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 	})
 }
 
-// A worker is lost in its second trial, which has left a checkpoint: its job comes again and goes
-// on with it.
+// A worker is lost in its second trial, which has left a checkpoint: its job is delivered again and
+// continues it.
 func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	})
 }
 
-// Of Hyperband, a trial that goes on from another finds what that left, whichever worker had it.
+// In Hyperband, a trial that continues another finds that trial's state, whichever worker had it.
 func TestHyperbandGoesOnFromItsParents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 // try has the module train one trial, and returns how it ended. An error is not the trial's:
-// nothing is written then, and the trial continues with the next attempt at this job.
+// nothing is appended then, and the trial continues with the next attempt at this job.
 func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) {
 	ctx, span := telemetry.Start(ctx, "trial")
 	defer span.End(&err)
@@ -48,8 +48,8 @@ func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err 
 	return &ended, p.finish(ctx, trial, assignment, part, &ended)
 }
 
-// train runs the module until it has ended, or crashed once too often: after a crash it resumes
-// from what it has left.
+// train runs the module until it has ended, or has crashed too often: after a crash it resumes from
+// the files that it left.
 func (p *participant) train(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) (tune.Ended, error) {
 	for crashes := 1; ; crashes++ {
 		r := &running{participant: p, Monitor: search.NewMonitor(trial.ID, assignment.Trial.StopPath, search.TakeCurves(assignment.WorkingDir))}
@@ -59,7 +59,7 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 			return r.Ended(p.Now(), outcome.Metrics), nil
 		case ctx.Err() != nil || failure == nil:
 			return tune.Ended{}, err
-		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
+		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // we ended it
 			return r.Ended(p.Now(), nil), nil
 		case failure.Kind == events.FailureModule:
 			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
@@ -75,8 +75,8 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 	}
 }
 
-// run is one process's work on a trial. The study may end it: then it should stop with what it has,
-// and is made to if it doesn't.
+// run is one process's work on a trial. If the study ends the trial, the process is asked to stop
+// with the result that it has, and killed if it doesn't.
 func (p *participant) run(ctx context.Context, r *running, assignment module.Assignment, part *execution.Part) (outcome runner.Outcome, err error) {
 	running, end := context.WithCancel(ctx)
 	defer end()
@@ -101,9 +101,9 @@ func (p *participant) assign(study tune.Study, trial *tune.Trial) (module.Assign
 	return assignment, err
 }
 
-// prepare lays out what a trial resumes from: what an earlier attempt at it left, else the state of
-// its parent. A state that is gone only costs the time to train it again, as steps are counted from
-// the beginning.
+// prepare lays out the state that a trial resumes from: that of an earlier attempt at it, else that
+// of its parent. If a state is gone, the time to train it again is all that is lost, because steps
+// are counted from the beginning.
 func (p *participant) prepare(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
 	if trial.over {
 		if found, err := part.Load(ctx, assignment.WorkingDir); found || err != nil {
@@ -125,14 +125,14 @@ func (p *participant) prepare(ctx context.Context, trial taken, assignment modul
 	if err == nil && !found {
 		p.log.Warn("the state of a trial is gone; the trial that starts from it begins anew", "trial", trial.ID, "parent", trial.Parent)
 	}
-	search.TakeCurves(assignment.WorkingDir) // which are the parent's
+	search.TakeCurves(assignment.WorkingDir) // the parent's curves
 	return err
 }
 
-// trialsFolder holds the folders of all trials. Their processes may write below it.
+// trialsFolder holds the directories of all trials. Their processes may write below it.
 const trialsFolder = "trials"
 
-// layKept copies the state of a trial to where another starts from it.
+// layKept copies the state of a trial to where another trial starts from it.
 func (p *participant) layKept(local, working string) error {
 	copied, err := os.MkdirTemp(filepath.Dir(local), "copy-")
 	if err != nil {
@@ -141,8 +141,8 @@ func (p *participant) layKept(local, working string) error {
 	return errors.Join(os.CopyFS(copied, os.DirFS(local)), runner.MoveIn(copied, p.attempt.Workspace.Path(trialsFolder), working))
 }
 
-// retry empties the trial's folder for its next process, and lays out its newest checkpoint, or
-// what it started from.
+// retry empties the trial's directory for its next process, and lays out its newest checkpoint, or
+// the state that it started from.
 func (p *participant) retry(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part) error {
 	if err := search.Renew(assignment.WorkingDir, assignment.WorkingDir); err != nil {
 		return unavailable(err)
@@ -152,22 +152,22 @@ func (p *participant) retry(ctx context.Context, trial taken, assignment module.
 
 func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
 
-// What a log says of a trial whose state is kept, or whose model: it lies where the trial's name
-// says, and is removed when the search is committed.
+// Values in a log for a trial whose state or model is kept: the trial's name determines where it is
+// stored, and it is removed when the search is committed.
 const (
 	keptFiles  = "kept"
 	modelFiles = "model"
 )
 
-// partOf names what is kept of a trial in the store. A number alone doesn't: the bus may lose the
-// start of a trial, and then another trial has its number.
+// partOf names the part of the execution that a trial's state is stored as. A number alone is not
+// enough: the bus may lose the start of a trial, and then another trial has its number.
 func partOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
 
-// keptAt is the local folder of the same.
+// keptAt returns the local directory of the same.
 func keptAt(trial *tune.Trial) string { return filepath.Join("kept", trial.ID+"-"+trial.Origin) }
 
-// finish keeps what others may start from, and the model of a trial that is the best so far, and
-// removes the rest.
+// finish keeps the state that other trials may start from, and the model of a trial that is the
+// best so far, and removes the rest.
 func (p *participant) finish(ctx context.Context, trial taken, assignment module.Assignment, part *execution.Part, ended *tune.Ended) error {
 	defer os.RemoveAll(filepath.Dir(assignment.WorkingDir))
 	if err := p.keepModel(ctx, trial, assignment, ended); err != nil {
@@ -198,10 +198,10 @@ type running struct {
 	participant *participant
 	*search.Monitor
 	part    *execution.Checkpointer
-	working string // the folder of the trial
+	working string // the directory of the trial
 }
 
-// handle takes a message of the trial's process.
+// handle handles a message of the trial's process.
 func (r *running) handle(m module.Message) {
 	p := r.participant
 	switch m.Type {
@@ -215,8 +215,8 @@ func (r *running) handle(m module.Message) {
 	}
 }
 
-// watch ends the trial when the study has no use for it any more, and kills it if it doesn't end in
-// time.
+// watch ends the trial when the study no longer needs it, and kills its process if it doesn't end
+// in time.
 func (r *running) watch(ctx context.Context, kill func()) {
 	lost := func(study tune.Study) bool { return !search.Holds(study, r.participant.me, r.Trial()) }
 	if r.participant.Over(ctx, lost) {
@@ -226,11 +226,11 @@ func (r *running) watch(ctx context.Context, kill func()) {
 	}
 }
 
-// stopTime is what a module has to end a trial that the study has no use for any more.
+// stopTime is how long a module may take to end a trial that the study no longer needs.
 const stopTime = 30 * time.Second
 
-// grace waits as long as a module has to end what is over: of a study that is cancelled nobody
-// wants anything.
+// grace waits as long as a module may take to end its trial; if the study is cancelled, it does not
+// wait, because no result is needed.
 func grace(ctx context.Context, l *studies.Log) {
 	if study := l.Now(); study.Finished != nil && study.Finished.Why == tune.Cancelled {
 		return
@@ -243,14 +243,14 @@ func grace(ctx context.Context, l *studies.Log) {
 	}
 }
 
-// The model of the best trial, where a pipeline asks for it, is published as a Trainer's model is.
+// The model of the best trial, if a pipeline asks for it, is published as a Trainer's model is.
 const (
 	modelKey      = "model"
 	modelType     = "Model"
 	servingFolder = "Format-Serving"
 )
 
-// outputsOf are TFX's keys of what a search publishes, with its types.
+// outputsOf returns TFX's keys of a search's outputs, with their types.
 func outputsOf(search pipeline.Search) map[string]string {
 	outputs := map[string]string{bestKey: "HyperParameters", resultsKey: "TunerResults"}
 	if wantsModel(search) {
@@ -263,13 +263,13 @@ func wantsModel(search pipeline.Search) bool {
 	return search.Study != nil && bool(search.Study.BestModel)
 }
 
-// models reports whether trials leave models, of which the best one's is published.
+// models reports whether trials leave models, of which the best trial's is published.
 func (p *participant) models() bool { return wantsModel(p.searching) }
 
 func modelOf(trial *tune.Trial) string { return "model of " + partOf(trial) }
 
-// keepModel keeps the model of a trial that none before it is better than: that of the best in the
-// end is among them.
+// keepModel keeps the model of a trial if no earlier trial is better: the best trial of the study
+// is one of these.
 func (p *participant) keepModel(ctx context.Context, trial taken, assignment module.Assignment, ended *tune.Ended) error {
 	if !p.models() || ended.Status != tune.Completed {
 		return nil

@@ -10,19 +10,19 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// Trials is the worker.Function of trial jobs. A trial job helps with a study that some tune job
-// has begun and will publish: it has no commit and no event of its own, and whatever is wrong with
-// a study is for the tune job to find and report.
+// Trials is the worker.Function of trial jobs. A trial job helps with a study that a tune job has
+// begun and will publish: it has no commit and no event of its own, and the tune job finds and
+// reports whatever is wrong with the study.
 type Trials struct{ tuner *Tuner }
 
 // Trials returns the function that works on the trials of the studies that this tuner and others
 // begin.
 func (t *Tuner) Trials() *Trials { return &Trials{t} }
 
-// Name says that it takes trial jobs.
+// Name returns the function whose jobs it handles: trial.
 func (t *Trials) Name() events.Function { return events.FunctionTrial }
 
-// Limits says that a trial job is never given up: it is done, or retried.
+// Limits returns limits with which a trial job is never given up: it is done, or retried.
 func (t *Trials) Limits(events.Job) worker.Limits {
 	return worker.Limits{Attempts: math.MaxInt, Crashes: math.MaxInt, Lost: math.MaxInt}
 }
@@ -49,10 +49,10 @@ func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Event, 
 	return nil, nil
 }
 
-// work is the main path of a trial job: the executor's up to the staged inputs, then trials.
+// work is the main path of a trial job: the executor's steps up to the staged inputs, then trials.
 func (t *Trials) work(ctx context.Context, task worker.Task) error {
 	tune, x := task, t.tuner.executor
-	tune.Job.Function = events.FunctionTune // whose execution it is
+	tune.Job.Function = events.FunctionTune // the execution is the tune job's
 	e, err := x.Identify(ctx, tune, t.tuner)
 	if err != nil {
 		return err

@@ -19,21 +19,21 @@ type Tuner struct {
 	bus      Bus
 }
 
-// Bus is what studies need of a bus.
+// Bus is the part of a bus that studies need.
 type Bus interface {
 	events.StudyLog
 	Enqueue(ctx context.Context, job events.Job) error
 	Queued(ctx context.Context, job string) (events.Message, error)
 }
 
-// New returns a tuner whose jobs an executor does. It keeps the logs of its studies on a bus.
+// New returns a tuner that executes its jobs with x. It keeps the logs of its studies on a bus.
 func New(x *execution.Executor, bus Bus) *Tuner { return &Tuner{x, bus} }
 
-// Name says that a tuner takes tune jobs.
+// Name returns the function whose jobs a tuner handles: tune.
 func (t *Tuner) Name() events.Function { return events.FunctionTune }
 
-// Handle works on one tune job, or makes sure that a cancelled one has no result. It ends the study
-// of a job that is given up.
+// Handle works on one tune job, or ensures that a cancelled one has no result. It ends the study of
+// a job that is given up.
 func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	evs, err := t.executor.Execute(ctx, task, t)
 	if failure, failed := errors.AsType[*events.Failure](err); failed && failure.Execution != "" && t.last(task, failure) {
@@ -42,8 +42,7 @@ func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Event, e
 	return evs, err
 }
 
-// Limits says how often the module may fail. A job that nobody could work on fails for good at
-// once.
+// Limits returns how often the module may fail. A job that no worker could execute is not retried.
 func (t *Tuner) Limits(job events.Job) worker.Limits {
 	spec, err := specOf(job)
 	if err != nil {
@@ -70,7 +69,7 @@ func specOf(job events.Job) (pipeline.Pipeline, error) {
 	return spec, nil
 }
 
-// TFX's keys of what a Tuner publishes.
+// TFX's keys of a Tuner's outputs.
 const (
 	bestKey    = "best_hyperparameters"
 	resultsKey = "tuner_results"
@@ -111,8 +110,8 @@ type tuning struct {
 	alone bool // the module has searched by itself, and has written the results; there is no study
 }
 
-// Settled reports whether the study is over and nothing of it runs, unless this job asks for it
-// again.
+// Settled reports whether the study is over and none of its trials runs, unless this job asks for
+// it again.
 func (t *tuning) Settled() bool {
 	study := t.log.Now()
 	return study.Settled() && !reopens(study, t.Task)
@@ -125,7 +124,7 @@ func (t *tuning) Resumes() bool {
 	return study.Entries == 0
 }
 
-// Run searches until the module's own search has ended, or the study is over and nothing of it
+// Run searches until the module's own search has ended, or the study is over and none of its trials
 // runs.
 func (t *tuning) Run(ctx context.Context) error {
 	p, err := t.tuner.join(ctx, t.Attempt, t.log)
@@ -152,8 +151,9 @@ func (t *Tuner) Event(job events.Job, done execution.Committed, made result.Resu
 	}, made.Finished)
 }
 
-// Progress is how a study stands: of as many trials as there may be, how many have ended. One that
-// goes on from another counts only where there is no such bound, which it doesn't count against.
+// Progress returns the progress of a study: how many of the maximum number of trials have ended. A
+// trial that continues another counts only if there is no maximum, because it does not count
+// against it.
 func Progress(study tune.Study) events.Progress {
 	most := max(study.Config.MaxTrials, 0)
 	ended := 0

@@ -38,14 +38,14 @@ tuner: {when: always, train_args: {num_steps: 5}}
 `
 )
 
-// search is a module that leaves what a search leaves.
+// search is a module that leaves the results of a search.
 func search(a module.Assignment) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(a.BestHyperparametersDir, "best_hyperparameters.txt"), []byte(best), 0o600),
 		os.WriteFile(filepath.Join(a.TunerResultsDir, "tuner_results.json"), []byte(results), 0o600))
 }
 
-// fakeRunner is a module without a process.
+// fakeRunner runs a module without a process.
 type fakeRunner struct {
 	modelchecktest.Here
 	digest string // of the module; "": sha256:module
@@ -53,7 +53,7 @@ type fakeRunner struct {
 	runs  atomic.Int32
 	given module.Assignment
 	run   func(a module.Assignment, on func(module.Message)) error
-	check func(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error) // nil: Here's
+	check func(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error) // nil: Here checks
 }
 
 func (g *fakeRunner) Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (json.RawMessage, error) {
@@ -212,10 +212,10 @@ func TestAnythingThatDecidesASearchIsAnotherExecution(t *testing.T) {
 		strings.Replace(spec, "always,", "always, study: {},", 1), // says nothing
 		strings.Replace(spec, "always,", "always, resources: {strategy: mirrored},", 1),
 		strings.Replace(spec, "100}", "100}, seed: 5", 1),
-		strings.Replace(spec, "100}", "200}", 1),                       // the trainer's steps are none of a search's that has its own
-		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1), // nor how often it may crash
+		strings.Replace(spec, "100}", "200}", 1),                       // a search that has steps of its own does not depend on the trainer's
+		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1), // nor on how often it may crash
 		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a},").Replace(spec),
-		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a, threads: 2},").Replace(spec), // nor those
+		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a, threads: 2},").Replace(spec), // nor on those
 	} {
 		got, err := b.handle(t, job(t, "j", "r", text), events.Attempt{ID: "a" + string(rune('a'+i)), Number: 1})
 		if err != nil {
@@ -270,8 +270,8 @@ func keysOf(t *testing.T, store storage.Store) (keys []string) {
 	return keys
 }
 
-// A worker is lost in the fourth trial: the next one finds the project as it was when the third had
-// ended.
+// A worker is lost in the fourth trial: the next one finds the project as it was when the third
+// trial had ended.
 func TestASearchGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A tune job has nothing left to do but to wait for the trial of another worker, which is long. Its
-// slot does other jobs meanwhile, and the study's end is published when it comes.
+// A tune job only waits for another worker's trial, which takes long. Its slot does other jobs
+// meanwhile, and the study's result is published when the study ends.
 func TestAWaitingTuneJobHoldsNoSlotAndPublishesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, long := range []time.Duration{17300 * time.Millisecond, 31900 * time.Millisecond} {
@@ -21,7 +21,7 @@ func TestAWaitingTuneJobHoldsNoSlotAndPublishesAtOnce(t *testing.T) {
 			var began atomic.Int32
 			var ended atomic.Value
 			p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
-				if began.Add(1) == 2 { // not the tune job's own, which is the first
+				if began.Add(1) == 2 { // not the tune job's own trial, which is the first
 					time.Sleep(long)
 					ended.Store(time.Now())
 				}

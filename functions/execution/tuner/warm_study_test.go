@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// offerLearning puts a tune job on the queue that learns from something.
+// offerLearning enqueues a tune job that learns from an earlier result.
 func (p *plant) offerLearning(id, run, from, pinned string) {
 	p.Helper()
 	j := job(p.T, id, run, "pipeline: penguin\nmodule: ./penguin_utils.py\ntrainer: {train_args: {num_steps: 100}}\ntuner: {when: always, study: {from: "+from+"}}\n")

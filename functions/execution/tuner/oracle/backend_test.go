@@ -18,7 +18,7 @@ import (
 // memory is a backend whose log is in memory, and whose tuners are jobs of their own.
 type memory struct {
 	t     testing.TB
-	store string // a folder for what Keep keeps
+	store string // the directory in which Keep stores
 
 	mu      sync.Mutex
 	study   tune.Study
@@ -37,7 +37,7 @@ func newMemory(t testing.TB, config tune.Config) *memory {
 	return m
 }
 
-// append adds to the log; m.mu is held, or nobody else there.
+// append adds to the log; the caller holds m.mu, or has m for itself.
 func (m *memory) append(e tune.Entry) error {
 	text, err := json.Marshal(e)
 	if err != nil {

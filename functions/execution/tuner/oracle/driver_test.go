@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// asked is a backend whose study is what a tuner_fn says.
+// asked is a backend whose study is the one that a tuner_fn asks for.
 type asked struct {
 	*memory
 	begun chan struct{}
@@ -39,12 +39,12 @@ func (a *asked) Next(ctx context.Context, tuner string) (string, tune.Verdict, e
 	return a.memory.Next(ctx, tuner)
 }
 
-// unasked is a backend whose study nobody has begun.
+// unasked is a backend whose study has not been begun.
 func unasked(t *testing.T) *asked {
 	return &asked{&memory{t: t, store: t.TempDir(), changed: make(chan struct{})}, make(chan struct{})}
 }
 
-// run has a module's tuner_fn take its trials from the study, in a process and with a disk of its
+// run has a module's tuner_fn take its trials from the study, in a process with a directory of its
 // own.
 func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outcome runner.Outcome, err error) {
 	t.Helper()
@@ -71,7 +71,7 @@ func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outc
 	return outcome, err
 }
 
-// begin begins the study, if nobody has.
+// begin begins the study unless it has been begun.
 func (a *asked) begin(t *testing.T, said []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

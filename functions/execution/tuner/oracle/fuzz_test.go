@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 )
 
-// FuzzSpace reads spaces as anybody may send them. One that is accepted is sent back unchanged.
+// FuzzSpace reads arbitrary spaces. A space that is accepted is sent back unchanged.
 func FuzzSpace(f *testing.F) {
 	for _, s := range []space.Space{
 		{{Name: "n", Kind: space.Int, Min: -3, Max: 9, Step: 3, Sampling: space.Linear, Default: int64(0)}},

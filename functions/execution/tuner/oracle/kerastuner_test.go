@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle"
 )
 
-// mixed is the space of testdata/worker.py, in an order that the wire hasn't.
+// mixed is the space of testdata/worker.py, in an order that the wire does not keep.
 func mixed() space.Space {
 	return space.Space{
 		{Name: "model", Kind: space.Choice, Choices: []any{"plain", "deep", "none"}, Default: "plain"},
@@ -34,7 +34,7 @@ func lossStudy(algorithm tune.Algorithm, parallel int) tune.Config {
 	}
 }
 
-// worker is one of KerasTuner's own processes, started.
+// worker starts one of KerasTuner's own processes.
 func worker(t *testing.T, server *oracle.Server, tuner, folder string, more ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(server.Address())
@@ -77,7 +77,7 @@ func TestKerasTunersOwnWorkerTakesItsTrialsFromTheStudy(t *testing.T) {
 			deep, _ := y.(float64)
 			found, there := trial.Values.Lookup("found")
 			if !there {
-				found = int64(1) // its default, where it was not known yet
+				found = int64(1) // its default, if it was not known yet
 			}
 			off := x.(float64) + deep - 0.3
 			want := off*off + float64(found.(int64))

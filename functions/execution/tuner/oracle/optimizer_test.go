@@ -9,14 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// wentOn is how a trial went on from another: testdata/optimizer_state.py says what that means.
+// wentOn is how a trial continued another: testdata/optimizer_state.py explains the fields.
 type wentOn struct {
-	Far   *float64 // from the same step of an unbroken training; nil where their optimizers differ
+	Far   *float64 // from the same step of an uninterrupted training; nil if their optimizers differ
 	Steps int
 	Notes []string
 }
 
-// promoted has KerasTuner's Hyperband go on with trials, with our driver's help or without.
+// promoted has KerasTuner's Hyperband continue trials, with our driver's help or without.
 func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) (ways map[string]wentOn) {
 	t.Helper()
 	script, err := os.ReadFile("testdata/optimizer_state.py")
@@ -31,8 +31,8 @@ func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) 
 	return ways
 }
 
-// checkUnbroken sees to it that the step after a promotion is, to the bit, the one that the
-// training would have made next.
+// checkUnbroken checks that the step after a promotion is, to the bit, the one that the training
+// would have made next.
 func checkUnbroken(t *testing.T, ways map[string]wentOn) {
 	t.Helper()
 	for way, steps := range map[string]int{"last epoch": 5, "best epoch": 3} {

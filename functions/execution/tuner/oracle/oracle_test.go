@@ -31,7 +31,7 @@ func small() tune.Config {
 	}
 }
 
-// client is a tuner's side of an oracle that serves a backend until the test ends.
+// client returns a tuner's side of an oracle that serves a backend until the test ends.
 func client(t *testing.T, backend oracle.Backend) (oraclepb.OracleClient, *oracle.Server) {
 	t.Helper()
 	servers, over := make(chan *oracle.Server), make(chan struct{})
@@ -94,7 +94,7 @@ func TestATunerGetsItsOwnTrialAgainAndBeginsItAnew(t *testing.T) {
 		t.Fatalf("trials %s, %s again and %s of another: expected the tuner's own, and one of its own",
 			first.GetTrialId(), again.GetTrialId(), other.GetTrialId())
 	}
-	const loss = 0.1234567890123 // which is 0.12345679104328156 as a float32
+	const loss = 0.1234567890123 // as a float32 it is 0.12345679104328156
 	update(t, c, first.GetTrialId(), 3, loss)
 	end(t, c, again, oraclepb.TrialStatus_COMPLETED)
 	trial := m.study.Trial("0000")
@@ -189,7 +189,7 @@ func TestACurveThatTheResultContradictsIsNotTheObjectives(t *testing.T) {
 	if _, err := c.UpdateTrial(sent, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics}); err != nil {
 		t.Fatal(err)
 	}
-	update(t, c, trial.GetTrialId(), 0, 0.75) // a run_trial of its own, or the mean of several executions
+	update(t, c, trial.GetTrialId(), 0, 0.75) // of a custom run_trial, or the mean of several executions
 	end(t, c, trial, oraclepb.TrialStatus_COMPLETED)
 	got := m.study.Trial("0000")
 	if score, _ := m.study.Score(got); score != 0.75 || len(got.Curves) != 0 {
@@ -287,7 +287,7 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 	}
 	for {
 		project := here
-		if len(m.study.Trials) > 2 { // who goes on has another disk than whose trials these were
+		if len(m.study.Trials) > 2 { // the trial runs on another disk than the trials that it continues
 			project = elsewhere
 		}
 		sent := metadata.AppendToOutgoingContext(t.Context(), oracle.FolderKey, project)

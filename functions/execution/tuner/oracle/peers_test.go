@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// ended is how many trials have come to their end.
+// ended returns how many trials have ended.
 func (m *memory) ended() (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *memory) ended() (n int) {
 	return n
 }
 
-// of is the trial that a tuner works on; "" if it has none.
+// of returns the trial that a tuner works on; "" if it has none.
 func (m *memory) of(tuner string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,7 +40,7 @@ func (m *memory) of(tuner string) string {
 	return ""
 }
 
-// until waits for something to come true.
+// until waits until a condition holds.
 func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
@@ -56,7 +56,7 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	m := newMemory(t, lossStudy(tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 9}, 2))
 	_, here := client(t, m)
 	_, there := client(t, m)
-	folder := t.TempDir() // a disk of theirs, as KerasTuner's own workers need one
+	folder := t.TempDir() // their own directory, which KerasTuner's own workers need
 	start := func() (a, b *exec.Cmd, saidA, saidB *bytes.Buffer) {
 		a, saidA = worker(t, here, "a", folder, "SLOW=0.3")
 		b, saidB = worker(t, there, "b", folder, "SLOW=0.3")
@@ -94,8 +94,8 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	checkHyperband(t, m, 6)
 }
 
-// dropCut removes what KerasTuner was just writing when it was killed: it writes its own state in
-// place, and can't read half of it.
+// dropCut removes the files that KerasTuner was writing when it was killed: it writes its own state
+// in place, and can't read half of it.
 func dropCut(t *testing.T, folder string) {
 	t.Helper()
 	states, err := filepath.Glob(filepath.Join(folder, "p", "*.json"))
@@ -113,8 +113,8 @@ func dropCut(t *testing.T, folder string) {
 	}
 }
 
-// checkHyperband sees to it that all trials are accounted for, and that no failure has taken a
-// promotion away.
+// checkHyperband checks that all trials are accounted for, and that no failure has used up a
+// promotion.
 func checkHyperband(t *testing.T, m *memory, promotions int) {
 	t.Helper()
 	ends := map[string]int{}

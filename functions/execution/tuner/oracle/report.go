@@ -9,19 +9,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// report is what the current try at a trial has said. Nothing of an earlier try is in it.
+// report holds what the current try at a trial has reported. It holds nothing of earlier tries.
 type report struct {
-	steps  map[int]map[string][]float64 // by UpdateTrial: of each metric a value of each execution
+	steps  map[int]map[string][]float64 // from UpdateTrial: for each metric a value of each execution
 	curves map[string][]tune.Point      // by epoch
-	halted int                          // the epoch at which it had to end; 0: it need not
+	halted int                          // the epoch at which the try had to end; 0: it need not
 }
 
 func newReport() *report {
 	return &report{steps: map[int]map[string][]float64{}, curves: map[string][]tune.Point{}}
 }
 
-// add takes what UpdateTrial brings. Several values at a step are of several executions, and count
-// by their mean.
+// add adds the values of an UpdateTrial. Several values at a step are of several executions, and
+// their mean counts.
 func (r *report) add(step int, metrics map[string]float64) {
 	at := r.steps[step]
 	if at == nil {
@@ -33,7 +33,7 @@ func (r *report) add(step int, metrics map[string]float64) {
 	}
 }
 
-// copied are the curves so far.
+// copied returns a copy of the curves so far.
 func (r *report) copied() map[string][]tune.Point {
 	curves := map[string][]tune.Point{}
 	for name, curve := range r.curves {
@@ -42,8 +42,8 @@ func (r *report) copied() map[string][]tune.Point {
 	return curves
 }
 
-// hear takes values at the end of an epoch. One that was there already is of another execution,
-// which has a curve of its own.
+// hear adds values at the end of an epoch. An epoch that was reported before belongs to another
+// execution, which has its own curve.
 func (r *report) hear(step int, metrics map[string]float64) {
 	for name, value := range metrics {
 		curve := r.curves[name]
@@ -56,7 +56,7 @@ func (r *report) hear(step int, metrics map[string]float64) {
 	}
 }
 
-// ended is how a try ended that its tuner calls complete.
+// ended returns the end of a try that its tuner calls complete.
 func (r *report) ended(trial string, objectives []tune.Objective) tune.Ended {
 	for _, o := range objectives {
 		if best, there := o.Best(r.reported(o.Name)); !there || !finite(best.Value) {
@@ -74,7 +74,7 @@ func (r *report) ended(trial string, objectives []tune.Objective) tune.Ended {
 	return e
 }
 
-// byMetric is what UpdateTrial brought, by metric and step.
+// byMetric returns the values of UpdateTrial, by metric and step.
 func (r *report) byMetric() map[string]map[int][]float64 {
 	metrics := map[string]map[int][]float64{}
 	for step, at := range r.steps {
@@ -88,7 +88,7 @@ func (r *report) byMetric() map[string]map[int][]float64 {
 	return metrics
 }
 
-// reported is a metric by UpdateTrial, in the order of its steps.
+// reported returns a metric of UpdateTrial, in the order of its steps.
 func (r *report) reported(name string) (points []tune.Point) {
 	for _, step := range slices.Sorted(maps.Keys(r.steps)) {
 		if values := r.steps[step][name]; len(values) > 0 {
@@ -98,7 +98,7 @@ func (r *report) reported(name string) (points []tune.Point) {
 	return points
 }
 
-// at are the metrics of a step, those that are numbers.
+// at returns the metrics of a step that are numbers.
 func (r *report) at(step int) map[string]float64 {
 	metrics := map[string]float64{}
 	for name, values := range r.steps[step] {
@@ -109,9 +109,9 @@ func (r *report) at(step int) map[string]float64 {
 	return metrics
 }
 
-// judged are the objectives' curves, for the log. A try is judged by what its tuner makes of it:
-// where that is not the best epoch of a curve, as the mean of several executions is not, nor what a
-// run_trial of its own returns, the curve is not of the objective.
+// judged returns the objectives' curves for the log. A try is judged by the value that its tuner
+// reports. If that is not the best epoch of a curve, as with the mean of several executions or the
+// value of a custom run_trial, the curve is not that of the objective.
 func (r *report) judged(objectives []tune.Objective) map[string][]tune.Point {
 	curves := map[string][]tune.Point{}
 	for _, o := range objectives {
@@ -123,7 +123,7 @@ func (r *report) judged(objectives []tune.Objective) map[string][]tune.Point {
 	return curves
 }
 
-// lacks says why there is no score, of an objective that has none.
+// lacks explains why an objective has no score.
 func (r *report) lacks(objective string) string {
 	if points := r.reported(objective); len(points) > 0 {
 		return fmt.Sprintf("objective %s: expected a number, got %v", objective, points[len(points)-1].Value)

@@ -13,11 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 )
 
-// maxFailure bounds what is kept of such a message: its end, where a traceback says most.
+// maxFailure limits how much of such a message is kept: its end, where a traceback is most
+// informative.
 const maxFailure = 4 << 10
 
-// CreateTrial gives a tuner its trial. A tuner that asks begins it anew: what an earlier try at it
-// reported is forgotten.
+// CreateTrial gives a tuner its trial. A tuner that asks begins the trial anew: reports of an
+// earlier try at it are dropped.
 func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest) (*oraclepb.CreateTrialResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -48,8 +49,8 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 	return &oraclepb.CreateTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
-// lay has the folder of a trial there that another goes on from: as this tuner left it, or as it is
-// kept. Anything else that lies in its place is of a try that came to nothing.
+// lay lays out the directory of a trial that another one continues: as this tuner left it, or as it
+// was stored. Other files in its place belong to a try that failed.
 func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
 	parent, folder := study.Trial(id), s.trialFolder(ctx, id)
 	if parent == nil || parent.Files == "" || folder == "" {
@@ -71,15 +72,15 @@ func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
 	return nil
 }
 
-// leaves says that a folder is as a trial left it.
+// leaves records that a directory is as a trial left it.
 func (s *Server) leaves(folder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left[folder] = true
 }
 
-// UpdateTrial takes what a try has found: at the end of an epoch, where the process says that it is
-// one, or in all.
+// UpdateTrial records the values of a try: at the end of an epoch if the process names one, else
+// those of the whole try.
 func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest) (*oraclepb.UpdateTrialResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest
 		return nil, err
 	}
 	trial := study.Trial(id)
-	if trial == nil { // the bus has lost its start, so it was not started
+	if trial == nil { // the bus has lost the trial's start, so it was not started
 		trial, stop = &tune.Trial{ID: id, Status: tune.Running}, true
 	}
 	answer := s.trial(study, trial)
@@ -105,7 +106,7 @@ func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest
 	return &oraclepb.UpdateTrialResponse{Trial: answer}, nil
 }
 
-// found takes what a tuner makes of a try: that is what the trial is judged by.
+// found records the values that a tuner reports for a try, by which the trial is judged.
 func (s *Server) found(ctx context.Context, study tune.Study, r *oraclepb.UpdateTrialRequest) error {
 	for _, o := range study.Config.Objectives {
 		if _, there := r.GetMetrics()[o.Name]; !there {
@@ -116,12 +117,12 @@ func (s *Server) found(ctx context.Context, study tune.Study, r *oraclepb.Update
 	return s.report(r.GetTrialId(), func(report *report) { report.add(int(r.GetStep()), r.GetMetrics()) })
 }
 
-// heard takes the values of an epoch, and says whether the trial is to end with it.
+// heard records the values of an epoch, and reports whether the trial is to end with it.
 func (s *Server) heard(ctx context.Context, trial string, epoch int, metrics map[string]float64) (stop bool, err error) {
 	var curves map[string][]tune.Point
 	if err := s.report(trial, func(r *report) {
 		r.hear(epoch, metrics)
-		curves, stop = r.copied(), r.halted > 0 // in an execution before this one
+		curves, stop = r.copied(), r.halted > 0 // it was reported by an earlier execution
 	}); err != nil || stop {
 		return stop, err
 	}
@@ -134,7 +135,7 @@ func (s *Server) heard(ctx context.Context, trial string, epoch int, metrics map
 	return stop, err
 }
 
-// EndTrial takes how a try ended, and the parameters that it found on the way.
+// EndTrial records how a try ended, and the parameters that it found on the way.
 func (s *Server) EndTrial(ctx context.Context, r *oraclepb.EndTrialRequest) (*oraclepb.EndTrialResponse, error) {
 	id := r.GetTrial().GetTrialId()
 	study, err := s.study(ctx)
@@ -160,8 +161,8 @@ func (s *Server) EndTrial(ctx context.Context, r *oraclepb.EndTrialRequest) (*or
 	return &oraclepb.EndTrialResponse{}, nil
 }
 
-// outcome is a try's end in the log's words. KerasTuner's FAILED is that of values which can't be
-// tried, an oversized model's say; INVALID is that of a try that failed.
+// outcome returns a try's end as the log has it. KerasTuner's FAILED means values that can't be
+// tried, such as an oversized model; INVALID means that a try failed.
 func outcome(ctx context.Context, report *report, trial *oraclepb.Trial, study tune.Study) tune.Ended {
 	switch trial.GetStatus() {
 	case oraclepb.TrialStatus_COMPLETED:
@@ -173,7 +174,7 @@ func outcome(ctx context.Context, report *report, trial *oraclepb.Trial, study t
 	}
 }
 
-// failure is what the process says of it, if it is one that does.
+// failure returns the reason that the process sends, if it sends one.
 func failure(ctx context.Context) string {
 	text := said(ctx, FailureKey)
 	if text == "" {
@@ -182,7 +183,7 @@ func failure(ctx context.Context) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-maxFailure):], "")
 }
 
-// keep stores what a trial leaves that another may go on from.
+// keep stores the state of a trial from which another may continue.
 func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (string, error) {
 	algorithm, folder := study.Config.Algorithm, s.trialFolder(ctx, ended.Trial)
 	trial := study.Trial(ended.Trial)
@@ -199,7 +200,7 @@ func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (
 	return files, err
 }
 
-// report changes what is known of a trial that runs here.
+// report changes the report of a trial that runs here.
 func (s *Server) report(trial string, change func(*report)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +234,7 @@ func (s *Server) UpdateSpace(ctx context.Context, r *oraclepb.UpdateSpaceRequest
 	return &oraclepb.UpdateSpaceResponse{}, nil
 }
 
-// extend adds what is new of a space.
+// extend adds the new parameters of a space.
 func (s *Server) extend(ctx context.Context, study tune.Study, h *oraclepb.HyperParameters) error {
 	read, err := readSpace(h.GetSpace())
 	if err != nil {
@@ -253,7 +254,7 @@ func (s *Server) extend(ctx context.Context, study tune.Study, h *oraclepb.Hyper
 	return nil
 }
 
-// GetTrial returns what is known of a trial.
+// GetTrial returns a trial as it is known now.
 func (s *Server) GetTrial(ctx context.Context, r *oraclepb.GetTrialRequest) (*oraclepb.GetTrialResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {
@@ -266,8 +267,8 @@ func (s *Server) GetTrial(ctx context.Context, r *oraclepb.GetTrialRequest) (*or
 	return &oraclepb.GetTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
-// GetBestTrials returns the best trials, and if there are fewer than asked for, others behind them,
-// as KerasTuner does.
+// GetBestTrials returns the best trials. If there are fewer than requested, others follow them, as
+// in KerasTuner.
 func (s *Server) GetBestTrials(ctx context.Context, r *oraclepb.GetBestTrialsRequest) (*oraclepb.GetBestTrialsResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/oracle/oraclepb"
 )
 
-// statuses are the log's statuses in KerasTuner's words. It knows no values that can't be tried: a
-// trial of such has failed.
+// statuses maps the log's statuses to KerasTuner's. KerasTuner has none for values that can't be
+// tried: a trial of such values has failed.
 var statuses = map[tune.Status]oraclepb.TrialStatus{
 	tune.Running:    oraclepb.TrialStatus_RUNNING,
 	tune.Invalid:    oraclepb.TrialStatus_INVALID,
@@ -24,8 +24,8 @@ var statuses = map[tune.Status]oraclepb.TrialStatus{
 	tune.Infeasible: oraclepb.TrialStatus_FAILED,
 }
 
-// trial is what is known of a trial: of one that runs here, with what its tuner has reported so
-// far.
+// trial returns a trial as KerasTuner's message; for one that runs here, with what its tuner has
+// reported so far.
 func (s *Server) trial(study tune.Study, t *tune.Trial) *oraclepb.Trial {
 	wire := &oraclepb.Trial{
 		TrialId: t.ID, Status: statuses[t.Status], Hyperparameters: hyperparameters(study.Config.Space, t.Values),
@@ -45,7 +45,7 @@ func (s *Server) trial(study tune.Study, t *tune.Trial) *oraclepb.Trial {
 	return wire
 }
 
-// history is a metric's values by step.
+// history returns a metric's values by step.
 func history(study tune.Study, name string, steps map[int][]float64) *oraclepb.MetricHistory {
 	direction, _ := tune.DirectionOf(name)
 	for _, o := range study.Config.Objectives {
@@ -64,7 +64,7 @@ func history(study tune.Study, name string, steps map[int][]float64) *oraclepb.M
 	return h
 }
 
-// hyperparameters are a space and values in it.
+// hyperparameters returns a space and values in it as KerasTuner's message.
 func hyperparameters(s space.Space, values space.Values) *oraclepb.HyperParameters {
 	lists := &oraclepb.HyperParameters_Space{}
 	for _, p := range s {
@@ -77,7 +77,7 @@ func hyperparameters(s space.Space, values space.Values) *oraclepb.HyperParamete
 	return &oraclepb.HyperParameters{Space: lists, Values: &oraclepb.HyperParameters_Values{Values: wire}}
 }
 
-// add puts a parameter into the list of its type.
+// add adds a parameter to the list of its type.
 func add(lists *oraclepb.HyperParameters_Space, p space.Parameter) {
 	conditions := conditions(p)
 	switch p.Kind {
@@ -141,12 +141,11 @@ func value(of any) *oraclepb.Value {
 	return nil
 }
 
-// maxParameters is how many parameters a space from the wire may have: far more than anybody
-// searches.
+// maxParameters limits the parameters of a space from the wire: far more than any search has.
 const maxParameters = 10_000
 
-// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may
-// stand behind their children, which Space.Join sets right.
+// readSpace reads a space from the wire, which sorts it by type. Parents may come after their
+// children; Space.Join reorders them.
 func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error) {
 	for _, p := range lists.GetFixedSpace() {
 		s = append(s, space.Parameter{
@@ -187,7 +186,7 @@ func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error)
 	return s, nil
 }
 
-// readStep is an Int's step: a linear one has a step of 1 where none is given.
+// readStep returns an Int's step; a linear one without a step has 1.
 func readStep(p *oraclepb.Int) float64 {
 	if p.GetStep() == 0 && readSampling(p.GetSampling()) == space.Linear {
 		return 1
@@ -220,7 +219,7 @@ func readValues(wire []*oraclepb.Value) (values []any) {
 	return values
 }
 
-// readValue is nil where there is none.
+// readValue returns nil if there is no value.
 func readValue(wire *oraclepb.Value) any {
 	switch v := wire.GetKind().(type) {
 	case *oraclepb.Value_IntValue:
@@ -235,32 +234,32 @@ func readValue(wire *oraclepb.Value) any {
 	return nil
 }
 
-// What a process that knows Stoker adds to KerasTuner's messages, as metadata of its calls. One
-// that doesn't has its trials all the same.
+// Metadata that a process which knows Stoker adds to KerasTuner's calls. A process that doesn't
+// still has its trials.
 const (
-	EpochKey   = "stoker-epoch"       // of UpdateTrial: its metrics are those at the end of an epoch, from 1, and no result
-	FolderKey  = "stoker-folder-bin"  // of CreateTrial and EndTrial: where the tuner keeps trials, each in a folder of its own
+	EpochKey   = "stoker-epoch"       // of UpdateTrial: its metrics are those at the end of an epoch, counted from 1, and not a result
+	FolderKey  = "stoker-folder-bin"  // of CreateTrial and EndTrial: the directory in which the tuner keeps a directory for each trial
 	FailureKey = "stoker-failure-bin" // of EndTrial: why the trial failed, for which KerasTuner's wire has no field
 )
 
-// said is what the process says under a key.
+// said returns the process's value of a key.
 func said(ctx context.Context, key string) string {
 	values, _ := metadata.FromIncomingContext(ctx)
 	return strings.Join(values.Get(key), "\n")
 }
 
-// epochOf is the epoch at whose end an update comes.
+// epochOf returns the epoch at whose end an update is sent.
 func epochOf(ctx context.Context) (int, bool) {
 	epoch, err := strconv.Atoi(said(ctx, EpochKey))
 	return epoch, err == nil && epoch > 0
 }
 
-// trialFolder is where a tuner keeps what a trial leaves: trial_0000 and so on. "" if it doesn't
-// say: then nothing is kept for trials that go on from others, and they find what they need only
-// where all tuners share their disk.
+// trialFolder returns where a tuner keeps a trial's files: trial_0000 and so on. It is "" if the
+// tuner doesn't say: then nothing is stored for trials that continue others, and they find their
+// files only if all tuners share a disk.
 //
-// The folder is one that the tuner's process names, and the worker would read and write there: a
-// backend may say which are the process's own.
+// The tuner's process names the directory, and the worker would read and write there, so a backend
+// may decide which directories are the process's own.
 func (s *Server) trialFolder(ctx context.Context, trial string) string {
 	project := said(ctx, FolderKey)
 	if !filepath.IsAbs(project) {

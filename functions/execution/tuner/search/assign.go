@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Assign returns the assignment of one trial, made from what all have in common. Its folders are
-// made anew.
+// Assign returns the assignment of one trial, made from the part that all trials share. It makes
+// the trial's directories anew.
 func Assign(base module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
 	assignment := base
 	assignment.Call, assignment.BestHyperparametersDir, assignment.TunerResultsDir = module.CallTrial, "", ""
@@ -40,9 +40,9 @@ func Assign(base module.Assignment, c tune.Config, trial *tune.Trial, dir string
 	return assignment, nil
 }
 
-// Renew makes the folder that a trial works in, <trials>/<trial>/<folder>, empty, after gone is
-// removed: that folder or the trial's whole. The process of another trial may write there too: it
-// can have nothing made or removed that is not in the folder of the trials.
+// Renew makes the empty directory that a trial works in, <trials>/<trial>/<folder>, after it has
+// removed gone: that directory or the trial's whole. The process of another trial may write there
+// too, but can't make Renew create or remove anything outside of the directory of the trials.
 func Renew(working, gone string) error {
 	trials := filepath.Dir(filepath.Dir(working))
 	if err := os.MkdirAll(trials, 0o755); err != nil {
@@ -64,8 +64,8 @@ func Renew(working, gone string) error {
 	return errors.Join(root.RemoveAll(removed), root.MkdirAll(made, 0o755))
 }
 
-// steps is up to which step a trial goes that ends after some of the epochs that the longest has:
-// its share of num_steps, at least one.
+// steps returns the step at which a trial ends that has fewer epochs than the longest: its share of
+// num_steps, at least one.
 func steps(all *int, epochs, longest int) *int {
 	if all == nil || epochs == 0 || longest == 0 {
 		return all

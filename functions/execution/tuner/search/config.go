@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Config is what a module says of its search, with what the pipeline says in its place and what
-// follows from both.
+// Config returns the search that a module asks for, with the pipeline's settings in place of the
+// module's, and the values that follow from both.
 func Config(said []byte, search pipeline.Search) (c tune.Config, err error) {
 	d := json.NewDecoder(bytes.NewReader(said))
 	d.DisallowUnknownFields()
@@ -53,11 +53,11 @@ func infer(objectives []tune.Objective) error {
 	return nil
 }
 
-// override puts what a pipeline says in the place of what its module says.
+// override replaces a module's settings by those of its pipeline.
 func override(c *tune.Config, by pipeline.Study) error {
 	if by.Algorithm != nil {
 		if overrideAlgorithm(&c.Algorithm, *by.Algorithm); by.Algorithm.Name != "" && c.Algorithm.EndsByItself() {
-			c.MaxTrials = 0 // what the module says was meant for another algorithm
+			c.MaxTrials = 0 // the module's limit was meant for another algorithm
 		}
 	}
 	if by.Stopping != nil {
@@ -93,7 +93,7 @@ func override(c *tune.Config, by pipeline.Study) error {
 }
 
 func overrideAlgorithm(a *tune.Algorithm, by pipeline.Algorithm) {
-	if by.Name != "" && by.Name != a.Name { // another one, of which the module has said nothing
+	if by.Name != "" && by.Name != a.Name { // another algorithm, for which the module has no settings
 		*a = tune.Algorithm{Name: by.Name}
 	}
 	a.MaxEpochs = cmp.Or(by.MaxEpochs, a.MaxEpochs)
@@ -116,7 +116,8 @@ func overrideStopping(s *tune.Stopping, by pipeline.Stopping) {
 	s.MinStep = cmp.Or(by.MinStep, s.MinStep)
 }
 
-// pointsOf are points of a space that a file names. What one leaves out has its default.
+// pointsOf returns the points of a space that a file lists. Parameters that a point lacks have
+// their defaults.
 func pointsOf(s space.Space, given []map[string]any) (points []space.Values, err error) {
 	for i, point := range given {
 		for name := range point {

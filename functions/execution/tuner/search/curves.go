@@ -15,15 +15,15 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// maxMetrics is what a log's entry holds of a try, at most, next to its curves and what it is
-// judged by.
+// maxMetrics is how many metrics a log's entry holds of a try, besides its curves and its
+// objectives.
 const maxMetrics = 100
 
-// Curves are what a try reports of the study's objectives, step by step.
+// Curves are a try's reports of the study's objectives, step by step.
 type Curves map[string][]tune.Point
 
-// Add takes a report. What is no number is left out: a module that goes on after one may yet find
-// its way back.
+// Add adds a report. It leaves out values that are not numbers, because a module that continues
+// after one may recover.
 func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]float64) {
 	for _, o := range objectives {
 		value, there := metrics[o.Name]
@@ -31,14 +31,14 @@ func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]fl
 			continue
 		}
 		curve := c[o.Name]
-		if n := len(curve); n > 0 && curve[n-1].Step >= step { // of a step that is reported again the last report counts
+		if n := len(curve); n > 0 && curve[n-1].Step >= step { // if a step is reported again, the last report counts
 			curve = slices.DeleteFunc(curve, func(p tune.Point) bool { return p.Step >= step })
 		}
 		c[o.Name] = append(curve, tune.Point{Step: step, Value: value})
 	}
 }
 
-// thinned are curves that a log should hold.
+// thinned returns curves of a size that fits in a log.
 func (c Curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	thin := map[string][]tune.Point{}
 	for _, o := range objectives {
@@ -49,8 +49,8 @@ func (c Curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	return thin
 }
 
-// Completed is the end of a try that went well, or was stopped early: a failure if what the study
-// is about is missing or no number.
+// Completed returns the end of a try that succeeded or was stopped early: a failure if an objective
+// of the study is missing or is not a number.
 func Completed(study tune.Study, trial string, c Curves, metrics map[string]float64, stopped int) tune.Ended {
 	objectives := study.Config.Objectives
 	if len(objectives) == 0 { // the bus has lost the log
@@ -89,8 +89,7 @@ func names(metrics map[string]float64) string {
 	return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ")
 }
 
-// finite are the metrics that a log holds: those that the study is judged by, and as many others as
-// fit.
+// finite returns the metrics to keep in a log: the study's objectives, and as many others as fit.
 func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	kept := map[string]float64{}
 	keep := func(name string) {
@@ -112,21 +111,21 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 	return kept
 }
 
-// curvesFile is in what a trial leaves for another attempt at it: what it had reported by then. An
-// attempt that resumes from the state keeps these reports, or the trial would be judged without its
-// first steps. It is in the module's folder only while that is copied.
+// curvesFile holds a trial's reports within the state that it leaves for another attempt. An
+// attempt that resumes from the state keeps these reports; otherwise the trial would be judged
+// without its first steps. The file is in the module's directory only while that is copied.
 const curvesFile = ".stoker-curves.json"
 
-// maxCurves is what the curves of a trial take, at most: far more than any report.
+// maxCurves limits the size of a trial's curves: far more than any has.
 const maxCurves = 64 << 20
 
-// openWorking opens the folder of a trial, which is <trials>/<trial>/<folder>: below trials,
-// modules may put links.
+// openWorking opens the directory of a trial, which is <trials>/<trial>/<folder>: modules may put
+// links anywhere below trials.
 func openWorking(dir string) (*os.Root, error) {
 	return runner.OpenFolder(filepath.Dir(filepath.Dir(dir)), dir)
 }
 
-// With has the curves in the folder of a trial while do copies it.
+// With puts the curves into the directory of a trial while do copies it.
 func (c Curves) With(dir string, do func() error) error {
 	root, err := openWorking(dir)
 	if err != nil {
@@ -149,7 +148,7 @@ func (c Curves) With(dir string, do func() error) error {
 	return nil
 }
 
-// TakeCurves are those that came with a state which was laid out in the folder of a trial; none if
+// TakeCurves returns the curves in a state that was laid out in the directory of a trial; none if
 // it has none.
 func TakeCurves(dir string) Curves {
 	root, err := openWorking(dir)

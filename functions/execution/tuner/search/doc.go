@@ -1,8 +1,8 @@
-// Package search is what a search for hyperparameters is made of, without a bus and without a
-// store: what it looks for (Config), what a participant writes next (Plan), what a trial is
-// assigned (Assign) and how its messages are followed (Monitor), what it learns from an older
-// search (Learn), and the files that it leaves (Leave). functions/execution/tuner does this over a
-// log that many share; Local does all of it by itself.
+// Package search has the steps of a search for hyperparameters, without a bus and without a store:
+// the search's definition (Config), the entry that a participant appends next (Plan), the
+// assignment of a trial (Assign), the messages of a trial (Monitor), learning from an older search
+// (Learn), and the files that a search leaves (Leave). functions/execution/tuner runs these steps
+// over a shared log; Local runs them all in one process.
 //
 // The data flow of a trial:
 //

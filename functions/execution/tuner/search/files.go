@@ -24,20 +24,20 @@ const (
 // maxBytes is far more than hyperparameters and the results of many thousand trials take.
 const maxBytes = 64 << 20
 
-// ReadBest reads the values of the best trial from the folder that a module left.
+// ReadBest reads the values of the best trial from the directory that a module left.
 func ReadBest(dir string) (map[string]any, error) {
 	return readFile(filepath.Join(dir, bestFile), readBest)
 }
 
-// ReadResults reads the scores of the trials from the folder that a module left, the best first.
+// ReadResults reads the scores of the trials from the directory that a module left, the best first.
 func ReadResults(dir string) ([]float64, error) {
 	return readFile(filepath.Join(dir, resultsFile), readResults)
 }
 
 // readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of
-// parameters, and the values of the best trial. Hyperband has values that are not of the space.
-// What kinds of parameters there are is between the module and its KerasTuner, which may be newer
-// than what we know; but values that JSON does not have fit in no event.
+// parameters, and the values of the best trial. Hyperband adds values that are not in the space.
+// The kinds of parameters are not checked, because the module's KerasTuner may be newer than this
+// code; but values that JSON does not have don't fit in an event.
 func readBest(text []byte) (map[string]any, error) {
 	values, err := space.DecodeValues(text)
 	if err != nil {
@@ -49,8 +49,8 @@ func readBest(text []byte) (map[string]any, error) {
 	return values.Map(), nil
 }
 
-// readResults parses TFX's list of completed trials into their scores, the best first. Whether more
-// or less is better the file does not say, but the scores go one way.
+// readResults parses TFX's list of completed trials into their scores, the best first. The file
+// does not say whether more or less is better, but the scores are sorted.
 func readResults(text []byte) (scores []float64, err error) {
 	var list []map[string]any
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -73,7 +73,7 @@ func readResults(text []byte) (scores []float64, err error) {
 	return scores, nil
 }
 
-// turn is where the scores begin to go the other way; -1 if they never do.
+// turn returns the index at which the scores stop being sorted; -1 if they are sorted.
 func turn(scores []float64) int {
 	direction := 0.0
 	for i := 1; i < len(scores); i++ {
@@ -103,15 +103,15 @@ func readFile[T any](path string, read func([]byte) (T, error)) (value T, err er
 	return value, nil
 }
 
-// studyFolder lies next to TFX's file, and holds the study as it was.
+// studyFolder is next to TFX's file, and holds the study.
 const studyFolder = "study"
 
-// maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own:
-// the best. The log has all of them.
+// maxSessions limits the trials of which TensorBoard's files are published, each in a directory of
+// its own: the best ones. The log has all of them.
 const maxSessions = 100
 
-// Leave writes what a search publishes: TFX's files into their two folders, and the study with its
-// log next to the results. The study has a trial that was completed.
+// Leave writes what a search publishes: TFX's files into their two directories, and the study with
+// its log next to the results. The study must have a completed trial.
 func Leave(study *tune.Study, log []byte, bestDir, resultsDir string) error {
 	best := study.Best()
 	text, err := study.Config.Space.Encode(best[0].Values)
@@ -137,8 +137,7 @@ func Leave(study *tune.Study, log []byte, bestDir, resultsDir string) error {
 	))
 }
 
-// replaceFolder puts a new folder in the place of one that a module may write to: what lies there
-// may be links.
+// replaceFolder replaces a directory in a place that a module may write to, where links may be.
 func replaceFolder(dir string, write func(dir string) error) (err error) {
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".stoker-")
 	if err != nil {
@@ -148,7 +147,7 @@ func replaceFolder(dir string, write func(dir string) error) (err error) {
 	return errors.Join(os.Chmod(fresh, 0o755), write(fresh), os.RemoveAll(dir), os.Rename(fresh, dir))
 }
 
-// resultsOf is TFX's list of completed trials, the best first.
+// resultsOf returns TFX's list of completed trials, the best first.
 func resultsOf(study tune.Study, best []*tune.Trial) ([]byte, error) {
 	list := []byte("[")
 	for i, trial := range best {
@@ -166,8 +165,8 @@ func resultsOf(study tune.Study, best []*tune.Trial) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// checkFailure is the fault of what a module said or left.
+// checkFailure returns the failure of a module whose messages or outputs are at fault.
 func checkFailure(err error) error { return events.Fail(events.FailureCheck, err) }
 
-// unavailable is the fault of this machine.
+// unavailable returns the failure of a job that this machine could not do.
 func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }

@@ -76,7 +76,7 @@ func TestAFileThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, maxBytes+1); err != nil { // takes no space
+	if err := os.Truncate(path, maxBytes+1); err != nil { // a sparse file
 		t.Fatal(err)
 	}
 	if _, err := readFile(path, readResults); err == nil || !strings.Contains(err.Error(), "more than") {

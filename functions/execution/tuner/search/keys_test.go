@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// elsewhere are the keys of tuner.study that say nothing of the search itself: from is Learn's,
-// best_model the tuner's.
+// elsewhere are the keys of tuner.study that other code handles: from by Learn, best_model by the
+// tuner.
 var elsewhere = map[string]bool{"From": true, "BestModel": true}
 
 // A key that is added to the pipeline file and forgotten here would silently have no effect.
@@ -41,7 +41,7 @@ func TestEveryKeyOfAPipelinesStudyReachesTheSearch(t *testing.T) {
 	})
 }
 
-// each calls do for each key, those inside of algorithm and stopping in their place.
+// each calls do for each key, and for those inside of algorithm and stopping.
 func each(v reflect.Value, under string, do func(path string, field reflect.Value)) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -53,7 +53,7 @@ func each(v reflect.Value, under string, do func(path string, field reflect.Valu
 	}
 }
 
-// at is the field of a path.
+// at returns the field of a path.
 func at(v reflect.Value, path string) reflect.Value {
 	if outer, inner, nested := strings.Cut(path, "."); nested {
 		return v.FieldByName(outer).Elem().FieldByName(inner)
@@ -61,7 +61,7 @@ func at(v reflect.Value, path string) reflect.Value {
 	return v.FieldByName(path)
 }
 
-// some is a value of a type that is not what it is without one.
+// some returns a value of a type that differs from its zero value.
 func some(t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch t.Kind() {

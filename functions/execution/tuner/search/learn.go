@@ -19,15 +19,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// What a study begins with, at most: its first entry is one message of the bus, and holds its
-// config too. The best come first.
+// Limits of what a study begins with: its first entry is one message of the bus, and holds its
+// config too. The best trials come first.
 const (
 	mostEarlier      = 1000
 	mostEarlierBytes = tune.MaxEntryBytes / 2
 )
 
-// Learn gives a study what lies in a folder: the trials of an older one, as far as they lie in its
-// space; or what others found best, as a point to try first.
+// Learn gives a study the content of a directory: those trials of an older study that lie in its
+// space, or the best values of others as a point to try first.
 func Learn(dir string, c *tune.Config) error {
 	err := learnFrom(dir, c)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func learnFrom(dir string, c *tune.Config) error {
 	return err
 }
 
-// judged are the metrics that a study judges trials by.
+// judged returns the metrics by which a study judges trials.
 func judged(c tune.Config, metrics map[string]float64) map[string]float64 {
 	metrics = maps.Clone(metrics)
 	maps.DeleteFunc(metrics, func(name string, _ float64) bool {
@@ -65,7 +65,7 @@ func judged(c tune.Config, metrics map[string]float64) map[string]float64 {
 	return metrics
 }
 
-// fitting are as many trials as fit, from the first on.
+// fitting returns as many trials as fit, from the first on.
 func fitting(older []tune.Earlier) []tune.Earlier {
 	left := mostEarlierBytes
 	for i, e := range older {
@@ -77,9 +77,9 @@ func fitting(older []tune.Earlier) []tune.Earlier {
 	return older
 }
 
-// olderTrials are those of a study's log, with all they were known by; else those of TFX's file,
-// which has a score each: it is taken for that of the first objective, for the file doesn't say of
-// what it is.
+// olderTrials returns the trials of a study's log with all their metrics, else those of TFX's file,
+// which have a score each. A score is taken as that of the first objective, because the file
+// doesn't name it.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
 	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
 	if err == nil {
@@ -99,9 +99,9 @@ func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, e
 	return all, err
 }
 
-// ofLargestBudget are the trials that had as many epochs as any; one that had no budget, 0, had all
-// there were. What values come to after a few epochs, as in Hyperband's first rounds, is not what
-// they come to in the end.
+// ofLargestBudget returns the trials with the most epochs; 0 stands for a trial without a budget,
+// which had all epochs. Scores after a few epochs, as in Hyperband's first rounds, say little about
+// scores at the end.
 func ofLargestBudget[T any](trials []T, epochs func(T) float64) []T {
 	most := 0.0
 	for _, trial := range trials {
@@ -110,14 +110,14 @@ func ofLargestBudget[T any](trials []T, epochs func(T) float64) []T {
 	return slices.DeleteFunc(trials, func(trial T) bool { return epochs(trial) != 0 && epochs(trial) < most })
 }
 
-// epochsOf is up to which epoch a trial went, where KerasTuner's Hyperband said so; else 0.
+// epochsOf returns the epoch at which a trial ended, if KerasTuner's Hyperband recorded it; else 0.
 func epochsOf(trial space.Values) float64 {
 	value, _ := trial.Lookup("tuner/epochs")
 	epochs, _ := numberOf(value)
 	return epochs
 }
 
-// readLog folds a log as it is published, an entry at a time.
+// readLog folds a published log, one entry at a time.
 func readLog(path string) (study tune.Study, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	lines, number := bufio.NewScanner(log), 1
 	lines.Buffer(nil, tune.MaxEntryBytes+len("\r\n"))
 	for ; lines.Scan(); number++ {
-		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) { // when it was stored, the file doesn't say
+		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) { // the file doesn't say when it was stored
 			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
@@ -148,8 +148,8 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	}
 }
 
-// knownBy are the trials of a study that had its largest budget, the best first, by their metrics
-// and the best scores of their curves.
+// knownBy returns the trials of a study that had its largest budget, the best first, with their
+// metrics and the best scores of their curves.
 func knownBy(study tune.Study) (all []tune.Earlier) {
 	for _, trial := range ofLargestBudget(study.Best(), func(t *tune.Trial) float64 { return float64(t.Epochs) }) {
 		metrics := maps.Clone(trial.Metrics)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// units is a search for a number of units and a rate that an older one did not know.
+// units is a search for a number of units and a rate that an older search did not have.
 func units() tune.Config {
 	return tune.Config{
 		Space: space.Space{
@@ -43,7 +43,7 @@ func leave(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// older is the log of a study of which one trial was completed, and one failed.
+// older returns the log of a study with one completed trial and one that failed.
 func older(t *testing.T) string {
 	t.Helper()
 	return lines(t, olderLog())
@@ -108,8 +108,8 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 	}
 }
 
-// Of Hyperband and its kin, a trial of few epochs says nothing of what its values come to with all
-// of them.
+// In Hyperband and its variants, the score of a trial of few epochs says little about its score
+// after all of them.
 func TestASearchLearnsFromTrialsOfTheLargestBudget(t *testing.T) {
 	t.Parallel()
 	c := units()
@@ -184,7 +184,7 @@ func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
 	}
 }
 
-// A long search with its curves comes to more than any file that a module leaves: its log is read
+// The log of a long search with its curves is larger than any file that a module leaves: it is read
 // entry by entry.
 func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	}
 }
 
-// What is learned from is a part of one message: however long names and values are, it fits
+// The learned trials are part of one message: however long names and values are, they leave room
 // for the rest of the config.
 func TestNoMoreIsLearnedFromThanAMessageHolds(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// A module may put links and pipes in the places of what the worker writes and reads among its
-// files.
+// A module may replace files that the worker reads and writes in its directories by links and
+// pipes.
 func TestTheWorkerFollowsNoLinkOfAModule(t *testing.T) {
 	t.Parallel()
 	victim := filepath.Join(t.TempDir(), "precious")

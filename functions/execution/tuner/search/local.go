@@ -16,25 +16,26 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// Local is a search without a bus or a store: it has one participant, its log is in memory, and it
-// is lost with this process. It tries what a study of the same config with one participant does.
+// Local is a search without a bus or a store: it has one participant, its log is in memory and is
+// lost with this process. It makes the same suggestions as a study of the same config with one
+// participant.
 type Local struct {
-	Wanted json.RawMessage   // what the module says it searches for
-	Search pipeline.Search   // what counts in its place
-	Base   module.Assignment // of the call in which it said so; trials have the same but for what is their own
-	Dir    string            // where trials have their folders
+	Wanted json.RawMessage   // the search that the module asks for
+	Search pipeline.Search   // the pipeline's settings, which replace the module's
+	Base   module.Assignment // the assignment with which the module asked; trials have the same except for their own fields
+	Dir    string            // the directory of the trials' directories
 	Run    func(context.Context, module.Assignment, func(module.Message)) (runner.Outcome, error)
 
-	OnStudy   func(tune.Study)     // is called with the state of the study when a trial begins, and when the search is over
-	OnMessage func(module.Message) // is called with the progress of a trial
+	OnStudy   func(tune.Study)     // called with the state of the study when a trial begins, and when the search is over
+	OnMessage func(module.Message) // called with the progress of a trial
 }
 
-// Config is what is searched for.
+// Config returns the search's configuration.
 func (l Local) Config() (tune.Config, error) { return Config(l.Wanted, l.Search) }
 
-// Make makes the search, and leaves what a tune job publishes in the folders that Base names. A
-// failed trial is the study's; an error is one of this machine's or the data's, or says why the
-// search found nothing.
+// Make makes the search, and leaves the files that a tune job publishes in the directories that
+// Base names. The study records a failed trial; an error is one of this machine or of the data, or
+// says why the search found nothing.
 func (l Local) Make(ctx context.Context) (tune.Study, error) {
 	config, err := l.Config()
 	if err != nil {
@@ -51,7 +52,7 @@ func (l Local) Make(ctx context.Context) (tune.Study, error) {
 	return one.study, one.leave()
 }
 
-// local is a Local search under way.
+// local is a running Local search.
 type local struct {
 	Local
 	study tune.Study
@@ -92,7 +93,8 @@ func (l *local) trials(ctx context.Context) error {
 	}
 }
 
-// try has the module train one trial. What others may go on from stays in its folder.
+// try has the module train one trial. State from which other trials may continue stays in its
+// directory.
 func (l *local) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error) {
 	dir := filepath.Join(l.Dir, trial.ID)
 	assignment, err := Assign(l.Base, l.study.Config, trial, dir)
@@ -128,7 +130,7 @@ func (l *local) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	return &ended, nil
 }
 
-// goOnFrom copies what a trial left to where another works, both in the folder of the trials.
+// goOnFrom copies a trial's state to the directory of another, both in the directory of the trials.
 func goOnFrom(trials, parent, working string) error {
 	from, err := runner.OpenFolder(trials, parent)
 	if err != nil {

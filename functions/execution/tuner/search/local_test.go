@@ -75,7 +75,7 @@ func TestASearchAloneOfWhichAllFailsSaysWhy(t *testing.T) {
 	}
 }
 
-// alone is a search over four points, whose score is the point.
+// alone is a search over four points; a point is its own score.
 func alone(t *testing.T, config tune.Config, train func(module.Assignment) error) search.Local {
 	t.Helper()
 	config.Space = space.Space{{Name: "units", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear}}

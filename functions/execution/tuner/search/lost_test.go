@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A participant whose study's log the bus has lost hands its job back: the next attempt begins the
-// study again.
+// If the bus has lost the study's log, a participant hands its job back: the next attempt begins
+// the study again.
 func TestASeatOfALostStudyIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	me := tune.Owner{Job: "j", Attempt: "a"}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A trial's message begins with what happened; of what its process printed, the last is said.
+// A trial's message begins with what happened, followed by the last output of its process.
 func TestACrashIsReportedBeforeItsLog(t *testing.T) {
 	t.Parallel()
 	log := "first line\n" + strings.Repeat("goroutine 1 [running]:\n\tmain.go:12 +0x1d\n", 500) + "last line\n"

@@ -11,39 +11,39 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// Monitor follows a trial by the messages of its process, and ends it early. End may be called from
-// another goroutine.
+// Monitor follows a trial through the messages of its process, and can end it early. End may be
+// called from another goroutine.
 type Monitor struct {
 	trial  string
-	stop   string // the path where a file ends it
+	stop   string // the path at which a file ends the trial
 	curves Curves
 
 	mu      sync.Mutex
 	step    int
 	stopped int  // the step at which it had to end; 0: it need not
-	over    bool // the study has no use for it any more
+	over    bool // the study no longer needs it
 }
 
-// NewMonitor begins with the curves that a trial resumes with. A file at stop has its process end
-// it.
+// NewMonitor begins with the curves that a trial resumes with. A file at stop makes the trial's
+// process end it.
 func NewMonitor(trial, stop string, curves Curves) *Monitor {
 	return &Monitor{trial: trial, stop: stop, curves: curves}
 }
 
-// Trial is its name.
+// Trial returns the trial's name.
 func (h *Monitor) Trial() string { return h.trial }
 
-// Curves are what it has reported.
+// Curves returns the curves reported so far.
 func (h *Monitor) Curves() Curves { return h.curves }
 
-// Over reports whether the study has no use for it any more.
+// Over reports whether the study no longer needs the trial.
 func (h *Monitor) Over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.over
 }
 
-// Observe takes a report, and ends the trial early if the study's rule says so, or its goal is
+// Observe handles a report, and ends the trial early if the study's rule says so or its goal is
 // reached.
 func (h *Monitor) Observe(study tune.Study, m module.Message) {
 	h.curves.Add(study.Config.Objectives, m.Step, m.Metrics)
@@ -55,8 +55,8 @@ func (h *Monitor) Observe(study tune.Study, m module.Message) {
 	}
 }
 
-// Early reports whether a trial is to end early with the curves that it has: by the study's rule,
-// or because its goal is reached.
+// Early reports whether a trial is to end early with its present curves: by the study's rule, or
+// because its goal is reached.
 func Early(study tune.Study, trial string, curves Curves) bool {
 	t := study.Trial(trial)
 	if t == nil {
@@ -73,8 +73,8 @@ func reached(c tune.Config, value float64) bool {
 	return c.Goal != nil && len(c.Constraints) == 0 && !c.Objectives[0].Direction.Better(*c.Goal, value)
 }
 
-// End asks the module to end the trial with what it has; over says that the study has no use for it
-// any more.
+// End asks the module to end the trial with the result that it has; over says that the study no
+// longer needs the trial.
 func (h *Monitor) End(over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,17 +82,17 @@ func (h *Monitor) End(over bool) {
 	if h.stopped == 0 {
 		h.stopped = max(1, h.step)
 		folder := filepath.Dir(h.stop)
-		_ = runner.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // a module that is not stopped only takes longer
+		_ = runner.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // if the module is not stopped, it only takes longer
 	}
 }
 
-// Ended is how the try ended that has come to its metrics. One that the study's end cut off before
-// it had any came to nothing.
+// Ended returns the end of a try that has these metrics. If the study's end cut it off before it
+// had any, the try failed.
 func (h *Monitor) Ended(study tune.Study, metrics map[string]float64) tune.Ended {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	stopped := h.stopped
-	if stopped > 0 { // it may have gone on for a while before it saw that
+	if stopped > 0 { // it may have continued for a while before it noticed
 		stopped = max(stopped, h.step)
 	}
 	ended := Completed(study, h.trial, h.curves, metrics, stopped)
@@ -102,10 +102,10 @@ func (h *Monitor) Ended(study tune.Study, metrics map[string]float64) tune.Ended
 	return ended
 }
 
-// MaxMessage is what a log's entry holds of why a try failed, at most.
+// MaxMessage is how many bytes of the reason for a failure a log's entry holds.
 const MaxMessage = 4 << 10
 
-// Reason is why a try failed, which comes first, and then what its module printed last: as many
+// Reason returns the reason for a try's failure, followed by the last output of its module: as many
 // whole lines as fit.
 func Reason(why, log string) string {
 	why, log = Beginning(strings.TrimSpace(why), MaxMessage/2), strings.TrimSpace(log)
@@ -121,12 +121,12 @@ func Reason(why, log string) string {
 	return why + "\n" + strings.ToValidUTF8(log, "")
 }
 
-// Beginning is a text up to a length, and of no character a part.
+// Beginning returns a text cut to a length, between characters.
 func Beginning(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// Failed is the end of a try that failed, and why.
+// Failed returns the end of a try that failed, with the reason.
 func Failed(trial, message string) tune.Ended {
 	return tune.Ended{Trial: trial, Status: tune.Failed, Message: Beginning(message, MaxMessage)}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A module that must end takes a while: what it was stopped at is the step it came to, so that its
-// score is not of a later one.
+// A module that must end takes a while: its result is that of the step that it reached, so that the
+// score is not one of a later step.
 func TestATrialIsStoppedAtTheStepItCameTo(t *testing.T) {
 	t.Parallel()
 	study := tune.Study{Config: tune.Config{Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}}}

@@ -10,17 +10,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// NoStudy returns the failure of those who work on a study whose log is empty: the bus has lost it.
+// NoStudy returns the failure of a job on a study whose log is empty, because the bus has lost it.
 // The next attempt at the tune job begins the study again.
 func NoStudy() error {
 	return events.Fail(events.FailureUnavailable, errors.New("the bus has lost the study's log: the next attempt begins the study again"))
 }
 
-// Plan is what a job has to write next, after a try of its own has ended or without one: how that
-// ended, together with the trial that the job works on next, or with the study's end. It is empty
-// where the job has a trial already, and where there is nothing for it to do now; NoStudy where the
-// log is empty. It follows from the log, the owner and the time alone, so a participant that lost a
-// race, or an answer, plans again.
+// Plan returns the entry that a job has to append next, with the end of a try of its own if it has
+// one: that end together with the trial that the job works on next, or with the study's end. The
+// entry is empty if the job has a trial already, or if it has nothing to do at present; the error
+// is NoStudy if the log is empty. The result depends only on the log, the owner and the time, so a
+// participant that lost a race, or an answer, plans again.
 func Plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e tune.Entry, err error) {
 	if study.Entries == 0 {
 		return e, NoStudy()
@@ -56,7 +56,7 @@ func Plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e 
 	return e, nil
 }
 
-// Holds says whether a trial runs in an owner's hands.
+// Holds reports whether an owner runs a trial.
 func Holds(study tune.Study, owner tune.Owner, trial string) bool {
 	t := study.Trial(trial)
 	return t != nil && t.Status == tune.Running && t.Owner == owner

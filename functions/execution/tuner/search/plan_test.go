@@ -34,7 +34,7 @@ func endedBy(owner tune.Owner, trial string, status tune.Status) *tune.Ended {
 	return &tune.Ended{Trial: trial, Owner: owner, Status: status, Metrics: map[string]float64{"loss": 1}}
 }
 
-// words are an entry's, without its values.
+// words returns an entry's content without values.
 func words(e tune.Entry) string {
 	var all []string
 	if e.Taken != nil {
