@@ -22,8 +22,8 @@ const (
 	warmEnv = "STOKER_MODULE_WARM"
 )
 
-// access is what the modules of a runner may do with files. The zero value is as much as the worker
-// may.
+// access is what the modules of a runner may do with files. The zero value gives them the worker's
+// own access.
 type access struct {
 	on            bool
 	hidden, write []string
@@ -104,8 +104,8 @@ func credentialPaths(environ []string) (paths []string) {
 	return slices.DeleteFunc(paths, func(path string) bool { return !filepath.IsAbs(path) })
 }
 
-// of returns the access of a process that works on an assignment; nil: that of the worker. It makes
-// the assignment's missing directories.
+// of returns the access of a process that works on an assignment; nil: the worker's. It makes the
+// assignment's missing directories.
 func (a access) of(assignment module.Assignment) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
@@ -122,9 +122,9 @@ func (a access) of(assignment module.Assignment) (*process.Access, error) {
 }
 
 // ofWarm returns the access of a process that starts before its assignment is known, and enters a
-// narrower sandbox with it; nil: that of the worker. The process writes in its own home, in more,
-// and in the directories of all assignments. It must therefore run the worker's own packages only,
-// see foreign.
+// narrower sandbox with it; nil: the worker's. The process writes in its own home, in more, and in
+// the directories of all assignments. It must therefore run only the worker's own packages, see
+// foreign.
 func (a access) ofWarm(more ...string) *process.Access {
 	if !a.on || a.work == "" {
 		return nil
@@ -145,7 +145,7 @@ func (a access) foreign(source module.Source, byDefault string) error {
 }
 
 // ofBuild returns the access of a go command with an environment that builds a program in the
-// directory target, "" if it builds none; nil: that of the worker. It makes missing caches.
+// directory target, "" if it builds none; nil: the worker's. It makes missing caches.
 func (a access) ofBuild(target string, environ []string) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
@@ -173,8 +173,8 @@ func (a access) ofBuild(target string, environ []string) (*process.Access, error
 }
 
 // ownFolders returns the directories that the module of an assignment writes to. For a model and
-// for predictions it is the directory that they are made in, which therefore holds nothing of the
-// worker's. Those of all trials of a job are in one directory.
+// for predictions it is the directory that they are made in, which therefore contains nothing of
+// the worker's. The directories of all trials of a job are in one directory.
 func ownFolders(assignment module.Assignment) (folders []string) {
 	for _, path := range []string{assignment.WorkingDir, assignment.ModelRunDir, assignment.BestHyperparametersDir, assignment.TunerResultsDir} {
 		if path != "" {

@@ -2,5 +2,5 @@
 
 package runner_test
 
-// raidParent: no other system has a sandbox.
+// raidParent does nothing: no other system has a sandbox.
 func raidParent() {}

@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// raid tries to read and to write each of several paths, separated by colons, to look into its
-// parent, to signal and to limit it.
+// raid tries to read and to write each of several paths, separated by colons, to list its parent
+// directory, and to signal and limit its parent process.
 func raid(_ context.Context, _ *module.Args, paths string) error {
 	for path := range strings.SplitSeq(paths, ":") {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -44,8 +44,8 @@ func raid(_ context.Context, _ *module.Args, paths string) error {
 	return nil
 }
 
-// liftLimit sets the memory limit of the cgroup whose parent it gets, in which its own is, to that
-// of nobody. Where it can, it stays for a while.
+// liftLimit sets the memory limit of its own cgroup, which is in the cgroup parent, to that of an
+// unlimited one. If it succeeds, it keeps running for a while.
 func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
 	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
@@ -73,8 +73,8 @@ func succeeds(err error) string {
 	return "succeeds"
 }
 
-// prey are files and folders that a module may and may not have. The worker's environment says
-// where some of them are.
+// prey are files and directories that a module may and may not access. The worker's environment
+// names some of them.
 type prey struct{ hidden, kept, open []string }
 
 func newPrey(t *testing.T, a module.Assignment, cache string) prey {
@@ -100,12 +100,12 @@ func newPrey(t *testing.T, a module.Assignment, cache string) prey {
 	return p
 }
 
-// options are of a host whose modules are to have no more than they may.
+// options returns the options of a runner whose modules are confined.
 func (p prey) options(cache string) runner.Options {
 	return runner.Options{CacheDir: cache, Env: []string{childEnv + "=1"}, Hidden: []string{p.hidden[3]}}
 }
 
-// all are the paths for raid.
+// all returns the paths for raid.
 func (p prey) all() string {
 	paths := slices.Concat(p.hidden, p.kept, p.open)
 	for _, path := range slices.Concat(p.kept, p.hidden) {
@@ -114,7 +114,7 @@ func (p prey) all() string {
 	return strings.Join(append(paths, "/tmp", "/sys/fs/cgroup"), ":")
 }
 
-// check compares what a module says with what it may.
+// check compares what a module reports with what it may do.
 func (p prey) check(t *testing.T, said string) {
 	t.Helper()
 	want := func(text, outcome string) {
@@ -155,7 +155,7 @@ func (p prey) check(t *testing.T, said string) {
 }
 
 // canSandbox is false on a machine without Landlock. There a worker that requires it does not
-// start, and doctor says what is missing: see its tests.
+// start, and doctor reports what is missing: see its tests.
 func canSandbox(t *testing.T) bool {
 	t.Helper()
 	cannot := process.CanSandbox()
@@ -174,7 +174,7 @@ func TestAModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 		return
 	}
 	cache, a := t.TempDir(), assignment(t, "raid")
-	a.ServingModelDir = filepath.Join(t.TempDir(), "model", "Format-Serving") // whose parent is not there
+	a.ServingModelDir = filepath.Join(t.TempDir(), "model", "Format-Serving") // its parent does not exist
 	a.Module.Path = os.Args[0]
 	prey := newPrey(t, a, cache)
 	a.CustomConfig["file"] = prey.all()
@@ -211,7 +211,7 @@ func TestAModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 	}
 }
 
-// Builtin modules execute what others send in processes that serve one job after another.
+// Builtin modules execute files of others in processes that serve one job after another.
 func TestABuiltinModuleReadsNoCredentialsAndWritesWhereJobsWorkAlone(t *testing.T) {
 	if !canSandbox(t) {
 		return

@@ -32,7 +32,7 @@ const lockPeriod = 50 * time.Millisecond
 // program is what a process of a module executes.
 type program struct {
 	line   []string
-	digest string          // of the module, as Runner.Digest returns it; "": it can't have changed
+	digest string          // the module's, as Runner.Digest returns it; "": it can't have changed
 	sealed *os.File        // a copy to execute instead of line[0]; nil: none
 	access *process.Access // to files; nil: that of this process
 	ours   bool            // the program is Stoker's own
@@ -41,7 +41,7 @@ type program struct {
 // close closes the copy. A process that runs it continues.
 func (p program) close() {
 	if p.sealed != nil {
-		_ = p.sealed.Close() // only read from
+		_ = p.sealed.Close() // it was only read from
 	}
 }
 
@@ -61,15 +61,15 @@ func (r *Runner) program(ctx context.Context, code code) (program, error) {
 	return program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}, nil
 }
 
-// builtPrograms are the checksums of the programs that this process has built, by their paths. A
-// program in a cache that is not among them may be anybody's, and is built again.
+// builtPrograms are the checksums of the programs that this process has built, by their paths. Any
+// other program in a cache may have been written by somebody else, and is built again.
 var builtPrograms = struct {
 	sync.Mutex
 
 	sums map[string][sha256.Size]byte
 }{sums: map[string][sha256.Size]byte{}}
 
-// errOtherProgram is the error of a program that this process has not built.
+// errOtherProgram reports a program that this process has not built.
 var errOtherProgram = errors.New("is not the program that was built")
 
 // openBuilt returns a copy of a program that this process has built.
@@ -91,9 +91,8 @@ func openBuilt(path string) (*os.File, error) {
 	return sealed, nil
 }
 
-// build makes a program of a source directory, once for each digest of its sources. Of several
-// builders in this process one builds and the others wait; other processes build for themselves
-// afterwards.
+// build builds the program of a source directory, once for each digest of its sources. Of several
+// builders in this process one builds and the others wait; other processes build for themselves.
 func (r *Runner) build(ctx context.Context, folder string) (program, error) {
 	packages, err := r.listPackages(ctx, folder)
 	if err != nil {
@@ -308,8 +307,8 @@ func goEnvironment(environ []string, home string) []string {
 	return append(kept, "HOME="+home, "TMPDIR="+home, "GOTMPDIR="+home, "GOENV=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
 }
 
-// goEnvironment returns that of the go command for this runner. If modules have users of their own,
-// the caches are not those of the worker's user.
+// goEnvironment returns the environment of the go command for this runner. If modules have users of
+// their own, the caches are not those of the worker's user.
 func (r *Runner) goEnvironment(home string) []string {
 	environ := os.Environ()
 	if cache, err := r.cacheDir(); err == nil && r.users.on() {

@@ -166,7 +166,7 @@ func TestTheDigestOfABinaryIsItsSHA256(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "module")
 	r := newRunner(t, 0)
-	for text, want := range map[string]string{ // sha256sum
+	for text, want := range map[string]string{ // as sha256sum prints them
 		"one": "sha256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
 		"2":   "sha256:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35",
 	} {
@@ -182,7 +182,7 @@ func TestTheDigestOfABinaryIsItsSHA256(t *testing.T) {
 	}
 }
 
-// programFiles is a Go program that speaks the protocol without anybody's help.
+// programFiles returns a Go program that implements the protocol without a library.
 func programFiles() map[string]string {
 	return map[string]string{
 		"go.mod": "module hello\n\ngo 1.26\n",
@@ -202,7 +202,7 @@ func main() { os.NewFile(3, "progress").WriteString("{\"type\":\"done\"}\n") }
 	}
 }
 
-// program writes programFiles and changes to a new folder.
+// program writes programFiles and changes to a new directory.
 func program(t *testing.T, changes map[string]string) string {
 	t.Helper()
 	dir, files := t.TempDir(), programFiles()
@@ -252,8 +252,8 @@ func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A module runs as the worker's user, so that without a sandbox it can replace every program that
-// the worker has built.
+// A module runs as the worker's user, so without a sandbox it can replace every program that the
+// worker has built.
 func TestABuiltModuleThatAnotherReplacedIsBuiltAgain(t *testing.T) {
 	t.Parallel()
 	cache, folder, loot := t.TempDir(), program(t, nil), filepath.Join(t.TempDir(), "loot")
@@ -291,8 +291,8 @@ func TestABuiltModuleThatAnotherReplacedIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// A worker that has just started knows of no program what it is: one that lies in the cache may be
-// anybody's.
+// A worker that has just started can't trust any program: one in the cache may have been written by
+// another process.
 func TestAWorkerDoesNotRunAProgramThatAnotherProcessLeftInItsCache(t *testing.T) {
 	t.Parallel()
 	cache, folder, loot := t.TempDir(), program(t, nil), filepath.Join(t.TempDir(), "loot")
@@ -320,7 +320,7 @@ func TestAWorkerDoesNotRunAProgramThatAnotherProcessLeftInItsCache(t *testing.T)
 	}
 }
 
-// poison puts a program of an attacker's in the place of each that was built.
+// poison replaces each program that was built by one of an attacker's.
 func poison(t *testing.T, cache, loot string) {
 	t.Helper()
 	built, err := filepath.Glob(filepath.Join(cache, "*", "module"))
@@ -338,7 +338,7 @@ func poison(t *testing.T, cache, loot string) {
 	}
 }
 
-// The outcome names what ran, so that the caller sees if it is not what was requested.
+// The outcome names the digest that ran, so that the caller notices if it is not the requested one.
 func TestTheOutcomeNamesTheDigestThatRan(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "module.sh")
@@ -360,7 +360,7 @@ func TestTheOutcomeNamesTheDigestThatRan(t *testing.T) {
 	}
 }
 
-// The same size and the same time of change are easily had.
+// Size and modification time are easily forged.
 func TestADigestIsTakenAnewOfAFileThatOnlyLooksUnchanged(t *testing.T) {
 	t.Parallel()
 	path, r := filepath.Join(t.TempDir(), "module"), newRunner(t, 0)
@@ -413,8 +413,8 @@ func TestSettingsInTheHomeHaveNoPartInABuild(t *testing.T) {
 	}
 }
 
-// What a module's dependencies are is known by the sums in go.sum, which the go command compares
-// when it fetches them, never after.
+// The sums in go.sum determine a module's dependencies. The go command compares them when it
+// fetches the dependencies, never after.
 func TestADependencyThatWasChangedIsNotBuilt(t *testing.T) {
 	keepGoFolders(t)
 	modules := t.TempDir()
@@ -463,7 +463,7 @@ func asRunner(err error) (*runner.Error, bool) {
 	return failed, ok
 }
 
-// lines are those of a file that begin with a text, whatever stands before it.
+// lines returns the lines of a file that begin with a text, ignoring what comes before it.
 func lines(t *testing.T, file, begin string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -482,7 +482,8 @@ func lines(t *testing.T, file, begin string) string {
 	return found
 }
 
-// keepGoFolders has builds find what was built and fetched before, wherever home is.
+// keepGoFolders makes builds find the packages that were built and fetched before, wherever the
+// home is.
 func keepGoFolders(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
@@ -499,7 +500,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// runs has a new host build and run a module.
+// runs has a new runner build and run a module.
 func runs(t *testing.T, folder string) {
 	t.Helper()
 	r, _ := countingRunner(t, t.TempDir())

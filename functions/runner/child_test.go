@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(runRunner(do))
 	}
 	if os.Getenv(childEnv) == "" {
-		// What modules do in these tests they write down in folders of the tests. Those of
-		// access_test.go may not.
+		// Modules in these tests write to directories of the tests. Those of access_test.go may
+		// not.
 		if err := os.Setenv("STOKER_MODULE_WRITE", os.TempDir()); err != nil {
 			panic(err)
 		}
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(module.Process(ctx, module.Module{Train: child, Check: look}))
 }
 
-// child does what custom_config.do says.
+// child does what custom_config.do names.
 func child(ctx context.Context, a *module.Args) error {
 	var config struct {
 		Do   string `json:"do"`
@@ -94,7 +94,7 @@ func behaviours() map[string]behaviour {
 		"panic":  func(context.Context, *module.Args, string) error { panic("too hot") },
 		"exit 3": func(context.Context, *module.Args, string) error { os.Exit(3); return nil },
 		"exit 0": func(context.Context, *module.Args, string) error { os.Exit(0); return nil },
-		"segfault": func(context.Context, *module.Args, string) error { // as C does: Go's runtime would exit instead
+		"segfault": func(context.Context, *module.Args, string) error { // as in C: Go's runtime would exit instead
 			return syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
 		},
 		"killed":          func(context.Context, *module.Args, string) error { return killSelf(syscall.SIGKILL) },
@@ -136,8 +136,8 @@ func behaviours() map[string]behaviour {
 	}
 }
 
-// progressFile is a copy of the progress descriptor: closing it, by hand or as garbage, leaves the
-// module's own open.
+// progressFile returns a copy of the progress descriptor: if it is closed, or garbage-collected,
+// the module's own stays open.
 func progressFile() *os.File {
 	fd, err := syscall.Dup(3)
 	if err != nil {
@@ -204,13 +204,13 @@ func talkAfterDone(_ context.Context, _ *module.Args, _ string) error {
 	return nil
 }
 
-// doneTwice says done and goes on talking, all at once.
+// doneTwice reports done and goes on sending, all at once.
 func doneTwice(context.Context, *module.Args, string) error {
 	_, err := progressFile().WriteString("{\"type\":\"done\"}\n{\"type\":\"done\"}\n")
 	return err
 }
 
-// fork leaves a grandchild behind that holds every descriptor, and reports its number.
+// fork leaves a grandchild behind that holds every descriptor, and reports its process id.
 func fork(_ context.Context, _ *module.Args, file string) error {
 	cmd := exec.Command("sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -250,7 +250,7 @@ func leakInAChild(context.Context, *module.Args, string) error {
 	select {}
 }
 
-// spy looks for the secrets of the process that started it.
+// spy searches for the secrets of the process that started it.
 func spy(context.Context, *module.Args, string) error {
 	for _, name := range []string{"environ", "mem"} {
 		file, err := os.Open(fmt.Sprintf("/proc/%d/%s", os.Getppid(), name))
@@ -273,7 +273,7 @@ func leak(context.Context, *module.Args, string) error {
 			block[i] = 1
 		}
 		kept = append(kept, block)
-		time.Sleep(time.Millisecond) // so that the kernel of a small machine need not step in
+		time.Sleep(time.Millisecond) // so that the kernel of a small machine need not intervene
 		runtime.KeepAlive(kept)
 	}
 }
@@ -286,7 +286,7 @@ func reportEnvironment(_ context.Context, a *module.Args, file string) error {
 	return os.WriteFile(file, []byte(strings.Join(append(os.Environ(), "WD="+dir), "\n")), 0o600)
 }
 
-// linger says that it is done and then stays.
+// linger reports that it is done and then does not exit.
 func linger(context.Context, *module.Args, string) error {
 	fmt.Fprintln(progressFile(), `{"type":"done","metrics":{"a":1}}`)
 	signal.Ignore(syscall.SIGTERM)
@@ -307,7 +307,7 @@ func closeAndWait(ctx context.Context, _ *module.Args, _ string) error {
 	return nil
 }
 
-// reportPID reports this process's number as its step, and leaves a file behind.
+// reportPID reports this process's id as its step, and leaves a file behind.
 func reportPID(_ context.Context, a *module.Args, _ string) error {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -318,7 +318,7 @@ func reportPID(_ context.Context, a *module.Args, _ string) error {
 	return os.WriteFile("left-behind", nil, 0o400)
 }
 
-// held is what grown processes hold on to.
+// held keeps the memory of grown processes in use.
 var held []byte
 
 func grow(context.Context, *module.Args, string) error         { return hold(300 << 20) }
@@ -339,7 +339,7 @@ func hold(size int) error {
 	return nil
 }
 
-// reportUser leaves a file of the user's own that nobody else may read, and a link.
+// reportUser leaves a file that only the user may read, and a link.
 func reportUser(_ context.Context, a *module.Args, _ string) error {
 	if a.ServingModelDir != "" {
 		if err := errors.Join(os.MkdirAll(a.ServingModelDir, 0o700), os.WriteFile(filepath.Join(a.ServingModelDir, "weights"), nil, 0o600)); err != nil {
@@ -349,7 +349,7 @@ func reportUser(_ context.Context, a *module.Args, _ string) error {
 	return os.WriteFile(filepath.Join(a.WorkingDir, "user"), fmt.Appendln(nil, os.Getuid()), 0o600)
 }
 
-// trap puts a link where the folder of the next trial will be.
+// trap puts a link in the place of the next trial's directory.
 func trap(_ context.Context, a *module.Args, where string) error {
 	return os.Symlink(where, filepath.Join(filepath.Dir(filepath.Dir(a.WorkingDir)), "next"))
 }
@@ -368,14 +368,14 @@ func look(_ context.Context, question json.RawMessage) (any, error) {
 	return map[string]any{"User": os.Getuid(), "Read": read == nil, "Write": write == nil}, nil
 }
 
-// hostEnv makes this test binary a host that has a module do what it says, with the file of
-// fileEnv, or run a TFX module that it names.
+// hostEnv makes this test binary a runner whose module does what it names, with the file of
+// fileEnv, or runs a TFX module that it names.
 const (
 	runnerEnv = "RUNNER_TEST_HOST"
 	fileEnv   = "RUNNER_TEST_FILE"
 )
 
-// runRunner prints a line at the module's first word, and its log at the end.
+// runRunner prints a line at the module's first message, and its log at the end.
 func runRunner(do string) int {
 	r, err := runner.New(runner.Options{
 		Builtins: map[string]string{"test": "builtin:test@1"},
@@ -399,7 +399,7 @@ func runRunner(do string) int {
 	return 0
 }
 
-// startRunner starts such a host, and returns when its module runs.
+// startRunner starts such a runner, and returns when its module runs.
 func startRunner(t *testing.T, do, file string, env ...string) *exec.Cmd {
 	t.Helper()
 	r := exec.CommandContext(t.Context(), os.Args[0])

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 )
 
-// code is where a module's code is.
+// code is where a module's code is, and of which kind it is.
 type code struct {
 	kind codeKind
 	name string // of a builtin

@@ -20,8 +20,8 @@ import (
 //go:embed testdata/chicago_taxi/exports.py
 var exportsScript string
 
-// The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for
-// evaluation, is trained by real Estimators; what it exports serves raw examples, and can be
+// The trainer_fn in TFX's guide, with a FinalExporter, a warm start and a receiver for evaluation,
+// is trained by real Estimators. The model that it exports serves raw examples, and can be
 // evaluated.
 func TestEstimatorModuleIsTrainedExportedAndResumed(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestEstimatorModuleIsTrainedExportedAndResumed(t *testing.T) {
 	}
 	checkExports(t, first)
 
-	// A worker that was lost when all was trained: the checkpoint is there, the exports are not.
+	// A worker that was lost when all was trained: the checkpoint exists, the exports don't.
 	lost := first
 	exports := filepath.Join(first.ModelRunDir, "Format-Serving", "export")
 	for _, folder := range []string{first.ServingModelDir, first.EvalModelDir, exports} {
@@ -55,8 +55,8 @@ func TestEstimatorModuleIsTrainedExportedAndResumed(t *testing.T) {
 	}
 	checkExports(t, lost)
 
-	// One step from the base model is about as good as it: from scratch the loss after one step was
-	// seen to be over 0.6.
+	// One step from the base model is about as good as the base model: from scratch the loss after
+	// one step was over 0.6.
 	warm := estimatorAssignment(t, 1)
 	warm.BaseModel = first.ServingModelDir
 	if metrics, _ := runTaxi(t, r, warm); metrics["loss"] > base["loss"]+0.05 {
@@ -64,8 +64,8 @@ func TestEstimatorModuleIsTrainedExportedAndResumed(t *testing.T) {
 	}
 }
 
-// A worker that is asked to leave has the Estimator save what it has, and the next attempt goes on
-// from there.
+// When a worker is stopped, the Estimator saves a checkpoint, and the next attempt continues from
+// there.
 func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -98,8 +98,8 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	}
 }
 
-// An exporter may be wrapped, and wrapped again: what it exports is rewritten by one rewriter after
-// the other.
+// An exporter may be wrapped several times: its export is then rewritten by one rewriter after the
+// other.
 func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -122,9 +122,9 @@ func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
 	}
 }
 
-// An Estimator whose RunConfig names no strategy trains as it is in the scope of one, and the log
-// says that it did not use it. Several workers don't train it: each would start a server at the
-// address of the strategy's.
+// An Estimator whose RunConfig names no strategy trains in the scope of one as it does without, and
+// the log says that it did not use the strategy. It does not train with several workers, because
+// each would start a server at the address of the strategy's.
 func TestEstimatorModuleAndStrategies(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
@@ -169,8 +169,8 @@ func runTaxi(t *testing.T, r *runner.Runner, a module.Assignment) (map[string]fl
 func checkExports(t *testing.T, a module.Assignment) {
 	t.Helper()
 	var got struct {
-		Card, Cash float64 // chances of a good tip
-		Accuracy   float64 // of the evaluation model on rows whose label is what it says itself
+		Card, Cash float64 // probabilities of a good tip
+		Accuracy   float64 // of the evaluation model on rows whose labels are the model's own answers
 		Inputs     []string
 	}
 	folders := map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}

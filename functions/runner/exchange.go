@@ -24,12 +24,12 @@ var (
 	errMemory  = errors.New("over its memory limit")
 )
 
-// drainTime bounds the reading of pipes after every process of the group is dead. Only a process
+// drainTime limits how long pipes are read after every process of the group is dead. Only a process
 // that left the group can hold one open that long.
 const drainTime = time.Second
 
 // A process that works on several assignments is ended after handledMost of them, or when it has
-// grown beyond keptBytes, so that leaks and fragmented heaps stay bounded.
+// grown beyond keptBytes, so that leaks and fragmented heaps stay limited.
 const (
 	handledMost = 100
 	// a session spends at most one part in so many of its time on checks for processes left running
@@ -37,13 +37,13 @@ const (
 	keptBytes  = 256 << 20 // resident
 )
 
-// request is what a caller of Run wants done. Strategies that retry pass on a changed copy.
+// request is a request of a caller of Run. Strategies that retry pass on a changed copy.
 type request struct {
 	assignment module.Assignment
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
-	device     string // that the module trains on, as the runner knows; "": the module reports it
+	device     string // the device that the module trains on, if the runner knows it; "": the module reports it
 }
 
 // stopped returns an error if ctx has ended.
@@ -77,13 +77,13 @@ type exchange struct {
 	// a process without a sign of life before its first message is ended after it; 0: never
 	stuckAfter time.Duration
 	reuse      reuse
-	reword     func(string) string // shows the module's own paths instead of those of its copy; nil: it has no copy
+	reword     func(string) string // replaces the paths of the module's copy in a text by the module's own; nil: it has no copy
 	users      users
 	logger     *slog.Logger
 
 	listener *listener
 	memory   memoryWatch
-	unsent   error // of writing the assignment; to be read after helpers.Wait
+	unsent   error // error of writing the assignment; read it only after helpers.Wait
 	// the process exited with status 0 and without a message, as one does that handles a single
 	// assignment
 	unread  bool
@@ -200,7 +200,8 @@ func (x *exchange) wait(ctx context.Context) {
 	}
 }
 
-// finished reports whether the module is done, the process is alive, and nobody wants it to end.
+// finished reports whether the module is done, the process is alive, and the process is not to be
+// ended.
 func (x *exchange) finished(ctx context.Context) bool {
 	select {
 	case <-x.listener.done:
@@ -214,7 +215,7 @@ func (x *exchange) finished(ctx context.Context) bool {
 func (x *exchange) terminate(ctx context.Context) {
 	defer x.process.Signal(syscall.SIGKILL)
 	if cause := context.Cause(ctx); errors.Is(cause, errMemory) || errors.Is(cause, errStuck) {
-		return // it would only grow, or would not react
+		return // it would only grow, or not react
 	}
 	if ctx.Err() != nil {
 		x.process.Signal(syscall.SIGTERM)
@@ -276,7 +277,7 @@ func (x *exchange) outcome(maxRSS int64) Outcome {
 	}
 }
 
-// deviceUsed is the device that the module reports, or that the runner knows.
+// deviceUsed returns the device that the module reports, or that the runner knows.
 func (x *exchange) deviceUsed() string {
 	switch device := x.listener.device; device {
 	case module.DeviceCPU, module.DeviceGPU:
@@ -327,8 +328,8 @@ func (x *exchange) keep(ctx context.Context) (outcome Outcome, kept bool, err er
 	return outcome, true, nil
 }
 
-// stopHelpers has them return while the process goes on. What the process printed before its last
-// message is in the pipe by now, and is copied to the log.
+// stopHelpers makes the helpers return while the process continues. Everything that the process
+// printed before its last message is in the pipe by now, and is copied to the log.
 func (x *exchange) stopHelpers() {
 	p := x.process
 	setDeadlines(p, time.Now())
@@ -409,7 +410,7 @@ func (p *child) ready(limit int64) bool {
 	return resident <= limit/2
 }
 
-// emptied removes what is in a directory, but not the directory.
+// emptied removes everything in a directory, but not the directory.
 func emptied(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -418,16 +419,16 @@ func emptied(dir string) error {
 	return err
 }
 
-// ending is what is known when a process has ended.
+// ending describes how a process ended.
 type ending struct {
 	cause    error // why the runner ended it, if it did
 	exit     process.Exit
 	listener *listener
 	limits   Limits
-	memory   string // how much of it was used, where that was too much
+	memory   string // how much memory was used, if that was too much
 }
 
-// failure returns why the module did not finish, or nil. Its own report counts more than how it
+// failure returns why the module did not finish, or nil. The module's own report overrides how it
 // exited: a process that reported "done" and then did not exit has finished.
 func (e ending) failure() *Error {
 	status := e.exit.Status
@@ -455,7 +456,7 @@ func (e ending) resources(format string, args ...any) *Error {
 	return &Error{Kind: KindResources, Err: fmt.Errorf(format, args...)}
 }
 
-// exitFailure is the failure of a process that exited by itself and without reporting why.
+// exitFailure returns the failure of a process that exited by itself and without reporting why.
 func exitFailure(status syscall.WaitStatus) *Error {
 	switch {
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
@@ -471,7 +472,7 @@ func exitFailure(status syscall.WaitStatus) *Error {
 	}
 }
 
-// bytesText is a size for messages: 1.5 GiB.
+// bytesText formats a size for messages: 1.5 GiB.
 func bytesText(n int64) string {
 	switch {
 	case n >= 1<<30:

@@ -13,9 +13,9 @@ import (
 )
 
 // forkPool keeps a fork server for each kind of process, from the first job of the kind until none
-// has come for a while. Jobs that come while a server imports wait for it, because each would
+// has come for a while. Jobs that arrive while a server imports wait for it, because each would
 // import the same. If modules have users of their own, a server has the same user as its children
-// and therefore one child at a time: there are as many servers of a kind as jobs of it at once.
+// and therefore one child at a time: there are as many servers of a kind as concurrent jobs of it.
 type forkPool struct {
 	start  func(pythonKind) (*process.ForkServer, error)
 	single bool // a server has one child at a time
@@ -25,7 +25,7 @@ type forkPool struct {
 	tasks  sync.WaitGroup
 	mu     sync.Mutex
 	vain   map[string]vain      // kinds whose servers are useless, by key
-	all    map[*forkServer]bool // with those that only wait for their children
+	all    map[*forkServer]bool // including those that only wait for their children
 	closed bool
 }
 
@@ -38,7 +38,7 @@ type forkServer struct {
 	*process.ForkServer
 
 	kind    pythonKind
-	log     *boundedLog // what it prints
+	log     *boundedLog // its output
 	asked   int         // requests to fork
 	forked  int
 	users   int // jobs that wait for it, or whose process it has forked
@@ -130,8 +130,8 @@ func (f *forkPool) use(kind pythonKind) (*forkServer, error) {
 	return s, nil
 }
 
-// find returns a usable server of a kind; nil if there is none. It retires those that are not
-// usable any more.
+// find returns a usable server of a kind; nil if there is none. It retires those that are no longer
+// usable.
 func (f *forkPool) find(kind pythonKind) *forkServer {
 	for s := range f.all {
 		switch {
@@ -209,7 +209,7 @@ func (f *forkPool) leave(s *forkServer) {
 	}
 }
 
-// expire ends a server that nobody has used for a while.
+// expire ends a server that has not been used for a while.
 func (f *forkPool) expire(s *forkServer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,7 +218,7 @@ func (f *forkPool) expire(s *forkServer) {
 	}
 }
 
-// retireLocked has a server fork no more. It lives until its children have ended.
+// retireLocked stops a server from forking. It lives until its children have ended.
 func (f *forkPool) retireLocked(s *forkServer) {
 	if s.retired {
 		return

@@ -23,7 +23,7 @@ const CUDAEnv = "STOKER_CUDA"
 // cudaName is the program's name next to this binary.
 const cudaName = "stoker-cuda"
 
-// probeTime bounds the probe for a GPU. The first time, the driver compiles kernels.
+// probeTime limits the probe for a GPU. The first time, the driver compiles kernels.
 const probeTime = time.Minute
 
 // cudaRunner finds the program that trains builtin modules on a GPU, and probes once for a GPU,
@@ -79,8 +79,8 @@ func probe(path string, env []string) (device string, err error) {
 	return found.Device, nil
 }
 
-// env is the program's environment: the job's share of the GPUs, and a directory where the driver
-// keeps compiled kernels.
+// env returns the program's environment: the job's share of the GPUs, and a directory where the
+// driver keeps compiled kernels.
 func (c *cudaRunner) env(share gpuShare) []string {
 	env := slices.Clone(c.r.env)
 	if len(share.devices) > 0 { // the last value of a name counts
@@ -113,7 +113,7 @@ func visibleGPUs(getenv func(string) (string, bool), root string) []string {
 		return listedGPUs(text)
 	}
 	if text, _ := getenv("NVIDIA_VISIBLE_DEVICES"); text == "none" || text == "void" {
-		return nil // of the container runtime: it has mounted none
+		return nil // a value of the container runtime: it has mounted none
 	}
 	// the only error is that of a bad pattern
 	folders, _ := filepath.Glob(filepath.Join(root, "proc/driver/nvidia/gpus/*"))
@@ -165,7 +165,7 @@ type gpuShares struct {
 	given [][]string
 }
 
-// gpuShare is the devices that one job may use.
+// gpuShare is the set of devices that one job may use.
 type gpuShare struct {
 	slot    int
 	devices []string

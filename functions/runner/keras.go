@@ -23,7 +23,7 @@ type kerasChoice struct {
 	Version string `json:"keras"`  // "2" or "3"
 	Reason  string `json:"reason"` // for the log
 
-	open bool // the other one may be tried, once, if the module turns out to need it
+	open bool // the other one may be tried once, if the module turns out to need it
 }
 
 // other is the choice that remains when one has failed.
@@ -71,7 +71,7 @@ func (p *pythonRunner) chooseKeras(
 	return choice, nil
 }
 
-// namedBy says where a Keras is named: for several workers the runner does, if the pipeline
+// namedBy returns where a Keras is named: for several workers the runner names one, if the pipeline
 // doesn't.
 func namedBy(a module.Assignment) string {
 	if a.Workers > 1 {
@@ -80,7 +80,7 @@ func namedBy(a module.Assignment) string {
 	return "module.keras says so"
 }
 
-// kerasWay says how to get a Keras that isn't installed.
+// kerasWay returns how to install a Keras that is missing.
 func kerasWay(version string) string {
 	if version == module.Keras2 {
 		return "add tf_keras to module.requirements"
@@ -129,7 +129,7 @@ func asModules(err *Error) *Error {
 }
 
 // kerasCache remembers which Keras a module needs: in memory, and in the cache directory for other
-// processes. What can't be remembered is found out again.
+// processes. A choice that can't be stored is made again.
 type kerasCache struct {
 	dir string // of the files; "": memory alone
 
@@ -137,8 +137,8 @@ type kerasCache struct {
 	known map[string]kerasChoice
 }
 
-// kerasKey is a hash of what decides the choice: the module's files, the packages, the driver's
-// rules, and the function called.
+// kerasKey returns a hash of everything that determines the choice: the module's files, the
+// packages, the driver's rules, and the function called.
 func (r prepared) kerasKey(source module.Source, call module.Call) string {
 	parts := []string{
 		r.files.Digest, r.files.File, r.environment.Digest, r.layout.Digest, string(call), source.Function(call),
@@ -160,7 +160,7 @@ func (k *kerasCache) recall(key string) (kerasChoice, bool) {
 	return choice, ok
 }
 
-// keep remembers a choice. Its error is that of the file.
+// keep remembers a choice. Its error is that of writing the file.
 func (k *kerasCache) keep(key string, choice kerasChoice) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -181,15 +181,15 @@ func (k *kerasCache) path(key string) string {
 	return filepath.Join(k.dir, key)
 }
 
-// keep remembers a choice. It logs errors: they are no reason to fail a job.
+// keep remembers a choice. It logs errors, which are no reason to fail a job.
 func (p *pythonRunner) keep(key string, choice kerasChoice) {
 	if err := p.keras.keep(key, choice); err != nil {
 		p.r.opts.Logger.Warn("which Keras a module needs is not kept", "error", err)
 	}
 }
 
-// kerasMark is a file in a job's working directory that goes with its checkpoints: an attempt on
-// another machine must not read with one Keras what was saved with the other.
+// kerasMark is a file in a job's working directory that is stored with its checkpoints: an attempt
+// on another machine must not read checkpoints of one Keras with the other.
 const kerasMark = ".stoker-keras"
 
 func markedKeras(workingDir string) (kerasChoice, bool) {
@@ -220,7 +220,7 @@ func writeKeras(path string, choice kerasChoice) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(partial.Name()) // it has been renamed then, or is left over
+	defer os.Remove(partial.Name()) // by then it has been renamed, or is left over
 	_, err = partial.Write(append(text, '\n'))
 	if err = errors.Join(err, partial.Close()); err != nil {
 		return err

@@ -150,7 +150,7 @@ func WriteInFolder(base, dir, name string, text []byte) error {
 	return errors.Join(WriteRegular(root, name, text), root.Close())
 }
 
-// MoveOut moves a directory from where modules may write, below base, to where they may not. It
+// MoveOut moves a directory from below base, where modules may write, to where they may not. It
 // fails if from is not a directory.
 func MoveOut(base, from, to string) error {
 	err := inParent(base, from, func(parent *os.File, name string) error {
@@ -165,7 +165,8 @@ func MoveOut(base, from, to string) error {
 	return giveTree(to, 0)
 }
 
-// MoveIn moves a directory to where modules may write, below base. It replaces whatever is there.
+// MoveIn moves a directory to below base, where modules may write. It replaces whatever is at its
+// new path.
 func MoveIn(from, base, to string) error {
 	return inParent(base, to, func(parent *os.File, name string) error {
 		root, err := OpenFolder(base, filepath.Dir(to))
@@ -187,7 +188,8 @@ func MoveIn(from, base, to string) error {
 }
 
 // giveTree gives a directory where no module may write, with everything in it, to a user: a module
-// may have one of its own. Only root can do so, and only then modules may have users.
+// may have a user of its own. Only root can do so, and modules have users only if the worker is
+// root.
 func giveTree(dir string, id int) error {
 	if os.Geteuid() != 0 {
 		return nil

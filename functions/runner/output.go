@@ -58,8 +58,8 @@ func (l *listener) listen(r io.Reader) {
 	}
 }
 
-// line handles one line. Messages after "done" or "error" are ignored. An empty line is no message:
-// it ends a line that somebody else may have begun.
+// line handles one line. Messages after "done" or "error" are ignored. An empty line is not a
+// message: it ends a line that another writer may have begun.
 func (l *listener) line(line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
@@ -122,7 +122,7 @@ func skipLine(r *bufio.Reader) error {
 	}
 }
 
-// Bounds of a log, whatever a module prints.
+// Limits of a log, whatever a module prints.
 const (
 	headBytes      = 8 << 20 // written as it comes
 	tailBytes      = 1 << 20 // kept for the end of a longer log
@@ -137,7 +137,7 @@ type boundedLog struct {
 	written int64    // to file
 	size    int64    // of everything
 	last    []byte   // the end, at least tailBytes of it
-	err     error    // the first one of file
+	err     error    // the first error of file
 
 	live io.Writer // of an observer; may be nil
 }

@@ -15,17 +15,17 @@ import (
 )
 
 // warmPool keeps processes for builtin modules: size of them, idle or at work. It is empty until
-// the first one is taken, so that a worker without such jobs pays nothing.
+// the first one is taken, so that a worker without such jobs has no cost.
 type warmPool struct {
 	size    int
 	start   func() (*child, error)
-	fit     func(p *child, limit int64) bool // whether one that waits can take an assignment
+	fit     func(p *child, limit int64) bool // whether a waiting process can take an assignment
 	log     *slog.Logger
 	refills sync.WaitGroup
 
 	mu     sync.Mutex
 	idle   []*child
-	out    int // processes taken, and not given back or lost yet
+	out    int // processes taken, and not yet given back or lost
 	coming int // processes being started
 	closed bool
 }
@@ -136,20 +136,20 @@ func (w *warmPool) close() {
 
 // Ways to keep processes of TFX modules ready: Options.PythonWarm.
 const (
-	WarmFork = "fork" // one process imports, and forks a child for each job; Linux only. The default where no GPU is visible
-	WarmIdle = "idle" // as many as Warm import and wait, each for one job. The default where a GPU is: its driver forbids forks
+	WarmFork = "fork" // one process imports, and forks a child for each job; Linux only. The default if no GPU is visible
+	WarmIdle = "idle" // Options.Warm processes import and wait, each for one job. The default with a GPU, whose driver forbids forks
 	WarmOff  = "off"  // every job imports for itself
 )
 
 // Warmth returns the values of Options.PythonWarm.
 func Warmth() []string { return []string{WarmFork, WarmIdle, WarmOff} }
 
-// warmRules bound how long a warm process is waited for and kept.
+// warmRules limit how long a job waits for a warm process, and how long the process is kept.
 type warmRules struct {
 	patience time.Duration // of a job, for a fork server's imports; it starts cold after that
-	idle     time.Duration // until a kind of process that no job has asked for is ended: its memory is others'
+	idle     time.Duration // until a kind of process without jobs is ended, to free its memory
 	retry    time.Duration // until imports that failed are tried again
-	stuck    time.Duration // a forked child that shows no life for so long is ended, and its job starts cold
+	stuck    time.Duration // a forked child without a sign of life for so long is ended, and its job starts cold
 	most     int           // children of one fork server, at most
 }
 
@@ -170,16 +170,16 @@ func (k pythonKind) key() string {
 	return strings.Join(slices.Concat(k.command(""), []string{k.environment.Digest}, k.env), "\x00")
 }
 
-// vain is why processes of a kind are useless: another one would fail too, and cost each job its
-// imports.
+// vain is why processes of a kind are useless: another one would fail too, and cost each job the
+// time of its imports.
 type vain struct {
 	reason error
 	at     time.Time
 }
 
-// warmProcesses keeps processes ready that have imported what modules need. take may wait for
-// imports that have begun. Its error says why there is no process; the job then runs in one of its
-// own, which only takes longer.
+// warmProcesses keeps processes that have imported what modules need. take may wait for imports
+// that have begun. Its error says why there is no process; the job then runs in one of its own,
+// which only takes longer. Its methods may be called by several goroutines at once.
 type warmProcesses interface {
 	take(ctx context.Context, kind pythonKind) (*child, error)
 	giveUp(kind pythonKind, reason error) // starts no processes of the kind for a while
@@ -247,7 +247,7 @@ type idlePool struct {
 type idleKind struct {
 	*warmPool
 
-	timer *time.Timer // ends what waits
+	timer *time.Timer // ends the waiting processes
 }
 
 func newIdlePool(r *Runner, rules warmRules) *idlePool {
@@ -257,7 +257,7 @@ func newIdlePool(r *Runner, rules warmRules) *idlePool {
 	}
 }
 
-// take returns a process that waits, or starts one. Another one takes its place at once, to be
+// take returns a waiting process, or starts one. Another one replaces it at once, so that it is
 // ready when this job has ended.
 func (i *idlePool) take(_ context.Context, kind pythonKind) (*child, error) {
 	pool, err := i.pool(kind)
@@ -287,7 +287,7 @@ func (i *idlePool) pool(kind pythonKind) (*warmPool, error) {
 	if found == nil {
 		start := func() (*child, error) { return i.start(kind) }
 		found = &idleKind{warmPool: newWarmPool(i.size, start, i.log)}
-		// what it has printed belongs to its job's log
+		// its output belongs to its job's log
 		found.fit = func(p *child, _ int64) bool { return !p.Dead() }
 		i.pools[key] = found
 		found.timer = time.AfterFunc(i.rules.idle, func() { i.expire(key) })

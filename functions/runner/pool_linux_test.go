@@ -97,7 +97,7 @@ func TestAServerThatCanForkNoMoreIsReplaced(t *testing.T) {
 	}
 }
 
-// Each job would import twice, once in vain.
+// Otherwise each job would import twice, once in vain.
 func TestAServerThatWasNeverOfUseIsNotReplacedByEveryJob(t *testing.T) {
 	t.Parallel()
 	for do, says := range map[string]string{processtest.Fails: "no module named tensorflow", processtest.Refuses: "the weather"} {
@@ -204,7 +204,7 @@ func fork(t *testing.T, pool *forkPool) *child {
 	return p
 }
 
-// theServer is the one that forks now.
+// theServer returns the server that forks now.
 func theServer(t *testing.T, pool *forkPool) *forkServer {
 	t.Helper()
 	pool.mu.Lock()
@@ -272,7 +272,7 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-gone.Exited()
-	r.warm.fit = func(*child, int64) bool { return true } // the host learns of it too late
+	r.warm.fit = func(*child, int64) bool { return true } // the runner notices too late
 	gone.idled, r.warm.idle = true, []*child{gone}
 	dir := t.TempDir()
 	_, err = r.Run(t.Context(), module.Assignment{
@@ -284,7 +284,7 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 	}
 }
 
-// What hangs because it was forked runs in a process of its own.
+// A module that hangs because it was forked runs in a process of its own.
 func TestAForkedModuleThatHangsStartsAgainCold(t *testing.T) {
 	t.Parallel()
 	outcome, err := runModule(t, impatientRunner(t), `
@@ -357,7 +357,8 @@ func TestATFXModuleSeesItsShareOfTheGPUs(t *testing.T) {
 	}
 }
 
-// A process that shows no life is ended at once: what hangs hears no request to leave.
+// A process without a sign of life is killed at once, because a process that hangs ignores a
+// request to stop.
 func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 	t.Parallel()
 	p, err := supervisorForTest(t).Start(process.Command{Line: []string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}})
@@ -372,9 +373,9 @@ func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 	}
 }
 
-// A module of the same user, without a sandbox, or whoever provides the program can replace it at
-// any time. A script is executed by its path: it finds files next to it by that, which its digest
-// does not name either.
+// A module of the same user without a sandbox, or the provider of the program, can replace it at
+// any time. A script is executed by its path, by which it finds files next to it that its digest
+// does not cover.
 func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")
@@ -401,7 +402,7 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "module")
 			put := func(text []byte) {
 				t.Helper()
-				syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+				syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
 				err := os.WriteFile(path+".new", text, 0o755)
 				syscall.ForkLock.RUnlock()
 				if err == nil {

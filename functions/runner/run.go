@@ -34,8 +34,8 @@ func (r *Runner) Run(ctx context.Context, a module.Assignment, limits Limits, on
 	return r.handle(ctx, request{assignment: a, limits: limits, on: on}, r.strategy(code, limits))
 }
 
-// strategy is a way to run a request in child processes. Some run a request by another strategy,
-// once more or instead.
+// strategy is a way to run a request in child processes. Some retry a request with another
+// strategy, or pass it on.
 type strategy interface {
 	run(ctx context.Context, q request) (Outcome, error)
 }
@@ -182,7 +182,7 @@ func (s tfxModule) run(ctx context.Context, q request) (Outcome, error) {
 }
 
 // eitherKeras runs a TFX module with the Keras that was chosen for it, and once more with the other
-// one if the module needs that one and nobody has named a Keras.
+// one if the module needs that one and none was named.
 type eitherKeras struct{ job tfxJob }
 
 func (s eitherKeras) run(ctx context.Context, q request) (Outcome, error) {
@@ -209,9 +209,9 @@ func (s eitherKeras) run(ctx context.Context, q request) (Outcome, error) {
 	return outcome, err
 }
 
-// onceImported runs a TFX module in a warm process, one that has imported TensorFlow: a child of a
-// fork server, or one that has waited. Where there is none, or where the warm process fails in a
-// way that is not the module's fault, the module runs in a process of its own.
+// onceImported runs a TFX module in a warm process, which has imported TensorFlow: a child of a
+// fork server, or a process that has waited. If there is none, or if it fails in a way that is not
+// the module's fault, the module runs in a process of its own.
 type onceImported struct{ job tfxJob }
 
 func (s onceImported) run(ctx context.Context, q request) (Outcome, error) {
@@ -273,14 +273,14 @@ func (s coldPython) run(ctx context.Context, q request) (Outcome, error) {
 type child struct {
 	*process.Process
 
-	// of the module that it runs, as Runner.Digest returns it; "" if that can't have changed since
+	// the module's, as Runner.Digest returns it; "" if it can't have changed since
 	digest  string
-	access  *process.Access // that it was started with for one job; nil: none, or it enters a sandbox when it gets its job
-	handled int             // assignments that it has worked on
-	idled   bool            // it has waited for one, and may have exited meanwhile
+	access  *process.Access // access that it was started with for one job; nil: none, or it enters a sandbox when it gets its job
+	handled int             // number of assignments that it has worked on
+	idled   bool            // it has waited for an assignment, and may have exited meanwhile
 
 	checked   time.Time     // when it was last checked for processes that it left running
-	checkTook time.Duration // how long that took, which is long on a machine with many processes
+	checkTook time.Duration // how long that check took, which is long on a machine with many processes
 }
 
 // startCode starts a program, or one that is built from source, for one request.
@@ -301,7 +301,7 @@ func (r *Runner) startPython(kind pythonKind, mode python.Mode, access *process.
 	return r.start(program{line: kind.command(mode), access: access}, kind.env)
 }
 
-// self is this binary, which runs builtin modules.
+// self returns this binary, which runs builtin modules.
 func (r *Runner) self() program {
 	return program{line: slices.Concat([]string{r.opts.Self}, r.opts.Args), ours: true}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
-// again then.
+// This test is not parallel: a process that may have left what another test orphans meanwhile is
+// not used again.
 func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
 	r := newRunner(t, 1)
 	first := pid(t, r, runner.Limits{})
@@ -35,8 +35,8 @@ func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
 	}
 }
 
-// A process may be ended before its hundredth job, when it has grown, as it does under the race
-// detector: what is wanted is that one serves a hundred, and no more.
+// A process may be ended before its hundredth job if it has grown, as it does under the race
+// detector. The test requires that one serves a hundred, and no more.
 func TestAProcessServesABoundedNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, 1)
@@ -125,7 +125,7 @@ func TestAProcessThatLeftWhileItWasIdleIsReplaced(t *testing.T) {
 	}
 }
 
-// hasLeft says whether all threads of a process have ended, and with them its hold on its pipes.
+// hasLeft reports whether all threads of a process have ended, and have closed its pipes.
 func hasLeft(pid int) bool {
 	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	return err != nil || len(threads) == 1 && isZombie(pid)
@@ -142,7 +142,7 @@ func TestTheResidentSizeOfAJobIsNotThatOfTheJobBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next.MaxRSSBytes == 0 || next.MaxRSSBytes*3 > grown.MaxRSSBytes*2 { // the race detector's own memory is in both
+	if next.MaxRSSBytes == 0 || next.MaxRSSBytes*3 > grown.MaxRSSBytes*2 { // both include the race detector's own memory
 		t.Errorf("%d bytes and then %d", grown.MaxRSSBytes, next.MaxRSSBytes)
 	}
 }
@@ -160,8 +160,8 @@ func TestWithoutWarmProcessesAndForModulesOfOthersEachJobHasItsOwn(t *testing.T)
 	}
 }
 
-// pid has a process report its number. It also makes sure that nothing of an earlier job is to be
-// seen: neither in its log nor in its home.
+// pid has a process report its process id. It also checks that nothing of an earlier job is visible
+// in its log and in its home.
 func pid(t *testing.T, r *runner.Runner, limits runner.Limits) int {
 	t.Helper()
 	return pidOf(t, r, "builtin:test", limits)
@@ -203,13 +203,13 @@ func TestWhatTheModulesOfAKilledHostLeftBehindIsEnded(t *testing.T) {
 	}
 }
 
-// The superuser may read everything: as root, the host of this test runs as nobody.
+// The superuser may read everything: if run as root, the worker of this test runs as nobody.
 func TestAModuleCanNotReadItsWorkersEnvironmentAndMemory(t *testing.T) {
 	t.Parallel()
 	dir := openFolder(t)
 	program := filepath.Join(dir, "host")
-	// Not written by this process: a sibling that forks just then would hold it open, and it could
-	// not be run.
+	// Not written by this process: otherwise a child that another test forks at that moment would
+	// hold it open, and it could not be run.
 	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -229,7 +229,8 @@ func TestAModuleCanNotReadItsWorkersEnvironmentAndMemory(t *testing.T) {
 	}
 }
 
-// openFolder is a temporary folder for all users: those of testing are the owner's alone.
+// openFolder returns a temporary directory that all users can access; package testing's belong to
+// the owner alone.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "runner-test-")
@@ -243,9 +244,9 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
-// Without a cgroup, and with a process that took off its mark, its session and its parent. It is
-// not parallel: the process of a job may be that of any job that ran at the same time, and then
-// lives as long as that.
+// Without a cgroup, and with a process that has removed its mark and left its session and its
+// parent. This test is not parallel: the process may be attributed to any job that ran at the same
+// time, and then lives as long as that one.
 func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	a := assignment(t, "fork away unmarked")
@@ -257,7 +258,7 @@ func TestAProcessThatHidesItsOriginEndsWithItsJob(t *testing.T) {
 }
 
 // These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They
-// skip, and say so, where this user may make no cgroup.
+// skip, and say so, if this user may not make a cgroup.
 
 func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	t.Parallel()
@@ -272,8 +273,8 @@ func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
-// again then.
+// This test is not parallel: a process that may have left what another test orphans meanwhile is
+// not used again.
 func TestAWarmProcessHasTheLimitOfEachJobAnew(t *testing.T) {
 	r, _ := fencedRunner(t, 1)
 	served := pid(t, r, bound(100<<20))
@@ -353,7 +354,7 @@ func TestTheCgroupsOfAKilledHostAreEnded(t *testing.T) {
 	}
 }
 
-// bound is a memory limit, and a time limit so that a red test ends.
+// bound returns a memory limit, and a time limit that ends a failing test.
 func bound(memory int64) runner.Limits {
 	return runner.Limits{MemoryBytes: memory, Timeout: 20 * time.Second}
 }
@@ -404,7 +405,8 @@ func handsMemoryOn(dir string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(text)), "memory")
 }
 
-// removeCgroup waits a little: a process that was killed is in it until it was waited for.
+// removeCgroup waits a little, because a process that was killed is in the cgroup until it was
+// waited for.
 func removeCgroup(t *testing.T, dir string) {
 	t.Helper()
 	var err error
@@ -431,8 +433,8 @@ func folders(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Landlock keeps a module from the files of its cgroup. Without it a module that lifts its limit is
-// ended.
+// Landlock denies a module access to the files of its cgroup. Without Landlock a module that lifts
+// its limit is ended.
 func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 	for _, how := range []string{"auto", "off"} {
 		t.Run(how, func(t *testing.T) {
@@ -456,25 +458,25 @@ func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 }
 
 // raidParent tries to signal the parent of this process, and to set its limits and its priority to
-// what they are.
+// their present values.
 func raidParent() {
 	parent := os.Getppid()
 	fmt.Println("look for parent", succeeds(syscall.Kill(parent, 0)))
-	fmt.Println("signal parent", succeeds(syscall.Kill(parent, syscall.SIGURG))) // which every program ignores
+	fmt.Println("signal parent", succeeds(syscall.Kill(parent, syscall.SIGURG))) // a signal that every program ignores
 	var limit unix.Rlimit
 	err := unix.Prlimit(parent, unix.RLIMIT_NOFILE, nil, &limit)
 	if err == nil {
 		err = unix.Prlimit(parent, unix.RLIMIT_NOFILE, &limit, nil)
 	}
 	fmt.Println("limit parent", succeeds(err))
-	nice, err := unix.Getpriority(unix.PRIO_PROCESS, parent) // as the kernel has it: 20 is 0
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, parent) // as the kernel counts it: 20 is 0
 	if err == nil {
 		err = unix.Setpriority(unix.PRIO_PROCESS, parent, 20-nice)
 	}
 	fmt.Println("slow down parent", succeeds(err))
 }
 
-// sessions are those that serve many assignments from one process.
+// sessions runs a test for each kind of session that serves many assignments in one process.
 func sessions(t *testing.T, test func(t *testing.T, s *runner.Session, name string)) {
 	t.Helper()
 	for what, module := range map[string]struct {
@@ -488,8 +490,8 @@ func sessions(t *testing.T, test func(t *testing.T, s *runner.Session, name stri
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
-// again then.
+// This test is not parallel: a process that may have left what another test orphans meanwhile is
+// not used again.
 func TestOneProcessServesASession(t *testing.T) {
 	sessions(t, func(t *testing.T, s *runner.Session, name string) {
 		first := pidIn(t, s, name)
@@ -568,8 +570,8 @@ func TestAClosedSessionLeavesNoProcessOfItsModule(t *testing.T) {
 	}
 }
 
-// It is not parallel: a process may have left what another test orphans meanwhile, and is not used
-// again then.
+// This test is not parallel: a process that may have left what another test orphans meanwhile is
+// not used again.
 func TestAWarmProcessGoesBackWhenItsSessionIsClosed(t *testing.T) {
 	r := newRunner(t, 1)
 	s := open(t, r, "builtin:test")
@@ -592,7 +594,7 @@ func TestACancelledAssignmentOfASessionIsStopped(t *testing.T) {
 	}
 }
 
-// once is a module that serves one assignment and leaves, as the protocol allows.
+// once is a module that serves one assignment and exits, as the protocol allows.
 const once = `#!/bin/sh
 read -r assignment
 echo '{"type":"progress","step":'$$'}' >&3

@@ -348,7 +348,7 @@ func newRunner(t testing.TB, warm int) *runner.Runner {
 	return r
 }
 
-// assignment asks the test's child to do something.
+// assignment returns an assignment that has the test's child do something.
 func assignment(t testing.TB, do string) module.Assignment {
 	t.Helper()
 	return assignmentIn(t.TempDir(), do)
@@ -375,7 +375,7 @@ func asError(t *testing.T, err error) *runner.Error {
 	return failed
 }
 
-// waitUntilGone fails if the process whose number is in file goes on. A killed orphan is gone when
+// waitUntilGone fails if the process whose id is in file continues. A killed orphan is gone when
 // init has waited for it.
 func waitUntilGone(t *testing.T, file string) {
 	t.Helper()
@@ -433,7 +433,7 @@ func TestTheEndOfOneModuleLeavesTheProcessesOfAnotherAlone(t *testing.T) {
 	a := assignment(t, "fork away and wait")
 	file := filepath.Join(t.TempDir(), "pid")
 	a.CustomConfig["file"] = file
-	_, _ = r.Run(ctx, a, runner.Limits{}, func(module.Message) { // it ends as stopped, which others test
+	_, _ = r.Run(ctx, a, runner.Limits{}, func(module.Message) { // it ends as stopped, which other tests check
 		defer cancel()
 		if _, err := r.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil); err != nil {
 			t.Error(err)
@@ -455,7 +455,7 @@ func TestIdleProcessesServeAssignmentsLikeNewOnes(t *testing.T) {
 	}
 }
 
-// The home of a process is gone when its failure is read, on another machine.
+// The home of a process no longer exists when its failure is read, on another machine.
 func TestAFailureDoesNotNameTheHomeOfItsProcess(t *testing.T) {
 	t.Parallel()
 	_, err := newRunner(t, 0).Run(t.Context(), assignment(t, "says its home"), runner.Limits{}, nil)
@@ -465,7 +465,7 @@ func TestAFailureDoesNotNameTheHomeOfItsProcess(t *testing.T) {
 	}
 }
 
-// jobs is a handler that keeps the job of which each line is, as a trace would get it.
+// jobs is a slog.Handler that records the job of each line, as a trace would.
 type jobs struct {
 	slog.Handler
 
@@ -484,7 +484,7 @@ func (j *jobs) Handle(ctx context.Context, line slog.Record) error {
 	return nil
 }
 
-// What is logged of a job's process is logged in the job's ctx, so that the line has its trace.
+// Lines about a job's process are logged in the job's ctx, so that they have its trace.
 func TestALineAboutAJobsProcessIsTheJobs(t *testing.T) {
 	t.Parallel()
 	lines := &jobs{Handler: slog.DiscardHandler, seen: map[string]any{}}
@@ -518,8 +518,8 @@ var traces = []struct {
 	{nil, " "},
 }
 
-// Whatever a module is written in, it goes on in the trace of its job, and one whose process has
-// served before in no other.
+// A module in any language continues the trace of its job, and a process that has served other jobs
+// continues no other trace.
 func TestAModuleFindsTheTraceOfItsJobInItsEnvironment(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "program")
@@ -584,7 +584,7 @@ func variable(environment, name string) string {
 	return ""
 }
 
-// The time from Run to the first word of the module's own code, by a new process and by an idle
+// The time from Run to the first line of the module's own code, with a new process and with an idle
 // one. The process is this test's binary: a real one has more to load.
 func BenchmarkFirstWord(b *testing.B) {
 	for name, warm := range map[string]int{"new": 0, "idle": 1} {
@@ -608,7 +608,7 @@ func BenchmarkFirstWord(b *testing.B) {
 	}
 }
 
-// The time of one assignment of a session whose module has nothing to do: what a trial costs
+// The time of one assignment of a session whose module has nothing to do: the cost of a trial
 // besides its training.
 func BenchmarkSession(b *testing.B) {
 	s, err := newRunner(b, 0).Open(b.Context(), module.Source{Path: "builtin:test"})
@@ -624,8 +624,8 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// cudaProgram is a program for GPUs that answers a probe with a shell script's lines, and serves
-// modules as the test's own child.
+// cudaProgram returns a program for GPUs that answers a probe with a shell script's lines, and
+// serves modules as the test's own child.
 func cudaProgram(t *testing.T, probe string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stoker-cuda")

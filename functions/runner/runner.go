@@ -13,12 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/process"
 )
 
-// Runner runs modules. Its methods may be called from several goroutines at once.
+// Runner runs modules. Its methods may be called by several goroutines at once.
 //
 // With Options.Warm it keeps idle processes for builtin modules: each saves a job the start of a
 // process, about 15 ms, and holds about 36 MB. On Linux such a process works on several
 // assignments, of any pipeline, one after another. It is ended after an error, a limit or a request
-// to leave, and also if it leaves another process running, has grown large, or has worked on many
+// to stop, and also if it leaves another process running, has grown large, or has worked on many
 // assignments. Between two assignments its home is emptied and its limits are set anew; logs and
 // limits are each assignment's own. It keeps its memory, which is that of Stoker's own code alone:
 // modules of others always get a process of their own for each assignment.
@@ -38,9 +38,9 @@ type Runner struct {
 
 // Options configure a Runner.
 type Options struct {
-	Self     string            // this binary: `<Self> <Args...>` serves builtin modules. Default: os.Executable
+	Self     string            // this program: `<Self> <Args...>` serves builtin modules; default: os.Executable
 	Args     []string          // default: module
-	Builtins map[string]string // builtin modules by name, with the constant that stands for their code: dnn -> builtin:dnn@1
+	Builtins map[string]string // builtin modules by name, with the constant that identifies their code: dnn -> builtin:dnn@1
 	// of built modules and environments; default: stoker/modules in the user's cache directory
 	CacheDir string
 	// processes kept for builtin modules once one has run, see Runner; default 0: none, for TFX
@@ -75,8 +75,8 @@ type Options struct {
 	// confined.
 	WorkDir string
 
-	// PythonWarm is how processes of TFX modules are kept ready, one of Warmth; default: what suits
-	// this machine. With Warm 0 there are none.
+	// PythonWarm is how processes of TFX modules are kept ready, one of Warmth; default: the way
+	// that suits this machine. With Warm 0 there are none.
 	PythonWarm string
 	// PythonIdle is how long a warm process of TFX modules stays without a job; 0: ten minutes.
 	PythonIdle time.Duration
@@ -134,7 +134,7 @@ func New(opts Options) (*Runner, error) {
 	return r, nil
 }
 
-// confine applies Options.Confine, or what the environment says.
+// confine applies Options.Confine, or the environment's settings.
 func (r *Runner) confine() error {
 	if r.opts.Confine != nil {
 		return r.supervisor.Confine(*r.opts.Confine)
@@ -158,11 +158,11 @@ func (r *Runner) Close() {
 	}
 }
 
-// Limits bound one run. A zero value is no limit.
+// Limits limit one run. A zero value is no limit.
 type Limits struct {
 	Timeout     time.Duration
 	MemoryBytes int64         // resident, of all processes of the module together
-	Grace       time.Duration // between the request to leave and the end; default: DefaultGrace
+	Grace       time.Duration // between the request to stop and the end; default: DefaultGrace
 	// a builtin module trains on a GPU if there is one; otherwise the log says why not
 	GPU bool
 	// the log's file, whose middle is left out if it is long; "": only its tail is kept
@@ -170,7 +170,7 @@ type Limits struct {
 	// gets a copy of the log as it is written; it must not block or retain its argument. nil: none
 	Live io.Writer
 
-	Reads string // of a check: an absolute folder with the files that it reads; "": none
+	Reads string // for a check: an absolute directory with the files that it reads; "": none
 
 	Opened func(log io.Writer) // is given the log, to write to while Run lasts; nil: not called
 }
@@ -183,17 +183,17 @@ type Outcome struct {
 	// the digest, as Digest returns it, of the files and the environment that were run; "" if they
 	// can't have changed since
 	Module    string
-	Metrics   map[string]float64 // that came with its "done"
+	Metrics   map[string]float64 // sent with its "done"
 	Unwritten map[string]string  // formats that it could not write, with the reason, from its "done"
-	Device    string             // it trained on: module.DeviceGPU or module.DeviceCPU; "" if unknown
-	// it trained with, as it reports them: a JSON object; nil if it reports none
+	Device    string             // the device that it trained on: module.DeviceGPU or module.DeviceCPU; "" if unknown
+	// the settings that it reports to have trained with: a JSON object; nil if it reports none
 	Settings    json.RawMessage
 	LogTail     string // the last lines of its log, at most 8 KiB
-	LogBytes    int64  // the size of the whole log, with what was left out
+	LogBytes    int64  // the size of the whole log, including the part that was left out
 	MaxRSSBytes int64  // its largest resident size observed
 }
 
-// Kind says whose fault it is that a module did not finish.
+// Kind classifies why a module did not finish.
 type Kind string
 
 // The kinds.

@@ -42,8 +42,8 @@ func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// Whatever a module writes, the listener hears only what the protocol knows, stops hearing after
-// the last word, and reads to the end.
+// Whatever a module writes, the listener accepts only messages of the protocol, ignores those after
+// the last one, and reads to the end.
 func FuzzListen(f *testing.F) {
 	f.Add([]byte(`{"type":"progress","step":1,"metrics":{"loss":0.5}}` + "\n" + `{"type":"done"}` + "\n"))
 	f.Add([]byte(`{"type":"error","error":{"kind":"input","message":"bad"}}` + "\n" + `{"type":"done"}` + "\n"))
@@ -100,7 +100,7 @@ func TestProcessesStayAsLongAsOptionsSay(t *testing.T) {
 	}
 }
 
-// A kernel without Landlock is not to be had here, so that the reason is given.
+// The test can't have a kernel without Landlock, so it passes the reason.
 func TestAWorkerWithoutASandboxWarnsWhenItStarts(t *testing.T) {
 	for how, want := range map[string]int{"": 1, "auto": 1, "off": 0} {
 		t.Setenv(process.SandboxEnv, how)
@@ -159,8 +159,8 @@ func TestWhatAModuleWritesToHoldsNothingOfTheWorkers(t *testing.T) {
 	}
 }
 
-// planted is a folder of a module's with a link to a file of the worker's, a pipe and a device, and
-// what that file holds.
+// planted returns a module's directory with a link to a file of the worker's, a pipe and a device,
+// and the content of that file.
 func planted(t *testing.T) (base, dir, victim string) {
 	t.Helper()
 	base, victim = t.TempDir(), filepath.Join(t.TempDir(), "precious")
@@ -336,7 +336,7 @@ func TestClosingEndsIdleProcesses(t *testing.T) {
 	}
 }
 
-// catPool has processes that wait on their standard input.
+// catPool returns a pool of processes that wait on their standard input.
 func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
 	t.Helper()
 	var started atomic.Int64
@@ -428,7 +428,7 @@ func TestVisibleGPUsAreThoseThatCUDAWouldSee(t *testing.T) {
 	for _, dir := range []string{"proc/driver/nvidia/gpus/0000:17:00.0", "proc/driver/nvidia/gpus/0000:65:00.0", "dev/nvidia0", "dev/nvidiactl"} {
 		makeDir(t, machine, dir)
 	}
-	container := t.TempDir() // without the driver's folder
+	container := t.TempDir() // without the driver's directory
 	makeDir(t, container, "dev/nvidia3")
 	makeDir(t, container, "dev/nvidia-uvm")
 	for name, test := range map[string]struct {
@@ -538,8 +538,8 @@ func main() { println(C.GoString(C.get())) }
 `
 )
 
-// The compiler of C reads what a source names: what a module can't read is not built into it, nor
-// does an error quote it.
+// A C compiler reads the files that a source names: a file that the module can't read is not built
+// into it, nor does an error quote it.
 func TestABuildReadsNoHiddenFile(t *testing.T) {
 	const secret = "aws_secret_access_key=of-the-worker"
 	file, cache := filepath.Join(t.TempDir(), "credentials"), t.TempDir()
@@ -601,11 +601,11 @@ func TestGoListReadsNoHiddenFile(t *testing.T) {
 	}
 }
 
-// Where a compiler of C is installed, and the kernel keeps the build from hidden files, modules may
-// use it; elsewhere where the operator says so.
+// If a C compiler is installed, and the kernel keeps the build from hidden files, modules may use
+// C; otherwise only if the operator allows it.
 func TestModulesWithCAreBuiltWhereThatIsSafeOrAllowed(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
-		return // nothing builds C here
+		return // this machine can't build C
 	}
 	const source = "package main\n\n// int one(void) { return 1; }\nimport \"C\"\n\nfunc main() { println(C.one()) }\n"
 	for _, c := range []struct {

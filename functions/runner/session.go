@@ -10,13 +10,13 @@ import (
 )
 
 // Session has one module work on many assignments one after another, such as the trials of a study,
-// in one process if possible: what the module has read and built for one assignment it may keep for
+// in one process if possible: the module may keep what it has read and built for one assignment for
 // the next. It is for one goroutine at a time.
 //
-// The process works on while its assignments succeed. It has ended after an error, a limit or a
-// request to leave; also if it left another process running, grew to half of its memory limit, or
-// has worked on many assignments. The next assignment gets a new process then, and its caller does
-// not notice. Between two assignments the process's home is emptied; limits and logs are each
+// The process continues while its assignments succeed. It is ended after an error, a limit or a
+// request to stop, and also if it left another process running, grew to half of its memory limit,
+// or has worked on many assignments. The next assignment then gets a new process, which its caller
+// does not notice. Between two assignments the process's home is emptied; limits and logs are each
 // assignment's own. TFX modules get a process for each assignment, as do all modules on a system
 // that can't know which processes one has left running.
 type Session struct {
@@ -24,12 +24,12 @@ type Session struct {
 	source module.Source
 	code   code
 	idle   *child    // waits for the next assignment; nil: none does
-	gpu    *gpuShare // of a builtin module that has one
-	asked  bool      // for a GPU
+	gpu    *gpuShare // a builtin module's share, if it has one
+	asked  bool      // whether it has asked for a GPU
 }
 
 // strayCheck is how often a session checks for processes that its own has left running: a check
-// costs as much as many a trial.
+// takes as long as many trials.
 const strayCheck = time.Second
 
 // Open finds a module, and builds it if necessary. It starts no process. Close the session before
@@ -47,8 +47,8 @@ func (r *Runner) Open(ctx context.Context, source module.Source) (*Session, erro
 	return &Session{r: r, source: source, code: code}, nil
 }
 
-// Close ends the process that waits, if there is one, and waits for it. That of a builtin module
-// may work for others.
+// Close ends the waiting process, if there is one, and waits for it. A builtin module's process
+// goes back to the pool.
 func (s *Session) Close() {
 	p := s.idle
 	s.idle = nil
@@ -67,7 +67,7 @@ func (s *Session) Close() {
 	}
 }
 
-// grown reports whether a process holds more memory than one may that works for any job.
+// grown reports whether a process holds more memory than one may that serves any job.
 func grown(p *child) bool {
 	resident, _ := p.ResidentBytes()
 	return resident > keptBytes
@@ -88,9 +88,9 @@ func (s *Session) Run(ctx context.Context, a module.Assignment, limits Limits, o
 	return s.r.handle(ctx, request{assignment: a, limits: limits, on: on}, way)
 }
 
-// keptProcess runs a request in the process that a session keeps. One that has worked on others,
-// and has exited before this assignment reached it (as a program may that handles a single
-// assignment), is not the module's fault: another one takes its place.
+// keptProcess runs a request in the process that a session keeps. If a process that has served
+// other requests exited before this assignment reached it (as a program may that handles a single
+// assignment), that is not the module's fault: another process replaces it.
 type keptProcess struct{ s *Session }
 
 func (k keptProcess) run(ctx context.Context, q request) (Outcome, error) {
@@ -120,7 +120,7 @@ func (k keptProcess) run(ctx context.Context, q request) (Outcome, error) {
 }
 
 // askForGPU takes a share of the GPUs for the session if its first assignment asks for one and
-// there is one, and says so in that assignment's log.
+// there is one, and writes that to the assignment's log.
 func (s *Session) askForGPU(q request) {
 	if s.code.kind != builtin || !q.limits.GPU || s.asked {
 		return

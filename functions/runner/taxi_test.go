@@ -15,7 +15,7 @@ import (
 //go:embed testdata/chicago_taxi/ride.py
 var rideScript string
 
-// taxiAssignment asks to train a module on the taxi example's data.
+// taxiAssignment returns an assignment that trains a module on the taxi example's data.
 func taxiAssignment(t *testing.T, source module.Source, steps int) module.Assignment {
 	t.Helper()
 	data, err := filepath.Abs("../../local/examples/taxi/data")

@@ -22,7 +22,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 )
 
-// PythonEnv names the environment variable that says which Python interpreter has TensorFlow.
+// PythonEnv names the environment variable with the Python interpreter that has TensorFlow.
 const PythonEnv = "STOKER_PYTHON"
 
 // pythonRunner prepares TFX modules: it finds the environment, copies the module's files, and
@@ -43,14 +43,15 @@ func newPythonRunner(r *Runner) (p *pythonRunner, err error) {
 	return p, err
 }
 
-// prepared is what a TFX module needs to be run.
+// prepared is what a TFX module needs to run.
 type prepared struct {
 	environment python.Environment
 	layout      python.Layout
 	files       snapshot.Snapshot
 }
 
-// prepare makes it. names are those that the pipeline gives to the functions that may be called.
+// prepare prepares a module. names are those that the pipeline gives to the functions that may be
+// called.
 func (p *pythonRunner) prepare(ctx context.Context, source module.Source, names ...string) (prepared, error) {
 	cache, err := p.r.cacheDir()
 	if err != nil {
@@ -76,7 +77,7 @@ func (p *pythonRunner) prepare(ctx context.Context, source module.Source, names 
 }
 
 // callable returns an error if it is ambiguous which of the module's files is meant. A dotted name
-// of a function names the file with it.
+// of a function also names the file.
 func callable(files snapshot.Snapshot, names ...string) error {
 	dotted := func(name string) bool { return strings.Contains(name, ".") }
 	if err := files.Ambiguous(); err != nil && !slices.ContainsFunc(names, dotted) {
@@ -85,8 +86,8 @@ func callable(files snapshot.Snapshot, names ...string) error {
 	return nil
 }
 
-// environmentFault is the kind of an error of an environment. A full disk is not the pipeline's
-// fault.
+// environmentFault returns the kind of an error of an environment. A full disk is not the
+// pipeline's fault.
 func environmentFault(ctx context.Context, err error) Kind {
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		strings.Contains(err.Error(), "No space left on device") // as an installer prints it
@@ -99,7 +100,7 @@ func environmentFault(ctx context.Context, err error) Kind {
 	return KindInput
 }
 
-// filesFault is the kind of an error of a module's files.
+// filesFault returns the kind of an error of a module's files.
 func filesFault(ctx context.Context, err error) Kind {
 	if _, ok := errors.AsType[*snapshot.Invalid](err); ok {
 		return KindInput
@@ -117,8 +118,8 @@ func (p *pythonRunner) digest(ctx context.Context, source module.Source) (string
 	return ready.digest(source)
 }
 
-// digest covers how AutoGraph converts only where that is not the usual way: who sets it wants to
-// see its effect.
+// digest covers how AutoGraph converts only if that is not the default: an operator who sets it
+// wants to see its effect.
 func (r prepared) digest(source module.Source) (string, error) {
 	parts := []string{"python@1", r.files.Digest, r.files.File, r.environment.Digest,
 		cmp.Or(source.Keras, module.KerasAuto), source.RunFn, source.TunerFn}
@@ -162,7 +163,7 @@ func (p *pythonRunner) job(ctx context.Context, q request) (tfxJob, error) {
 	return tfxJob{prepared: ready, python: p, source: source, keras: keras, digest: digest}, nil
 }
 
-// kind is what the job's process has in common with those of other jobs.
+// kind returns what the job's process has in common with those of other jobs.
 func (j tfxJob) kind() pythonKind {
 	return pythonKind{environment: j.environment, env: slices.Concat(j.python.r.env, j.environment.Env(j.layout, j.keras.Version))}
 }
@@ -194,8 +195,8 @@ func (j tfxJob) exchange(ctx context.Context, q request, p *child, access *proce
 	return x, nil
 }
 
-// setup is the line before the assignment. The directory of the module file comes before that of
-// all its files.
+// setup returns the line before the assignment. The directory of the module file comes before that
+// of all its files.
 func (j tfxJob) setup(files snapshot.Snapshot, home string) python.Setup {
 	s := python.Setup{
 		Env: map[string]string{"HOME": home, "TMPDIR": home, process.MarkEnv: home},
@@ -253,9 +254,9 @@ func (q *request) startCold(log *slog.Logger, reason error, spent time.Duration)
 	return nil
 }
 
-// startOver makes everything as it was before the first try with another Keras: empty output
-// directories, the rest of the time limit. What survives an attempt is emptied too, and its
-// checkpoint with it: one Keras can't resume from the other's.
+// startOver restores the state before the first try, to run with another Keras: empty output
+// directories, and the rest of the time limit. It also empties the working directory with its
+// checkpoint: one Keras can't resume from the other's.
 func (q *request) startOver(with kerasChoice, spent time.Duration) error {
 	if q.limits.Timeout > 0 {
 		if q.limits.Timeout -= spent; q.limits.Timeout <= 0 {
@@ -277,8 +278,7 @@ func (q *request) startOver(with kerasChoice, spent time.Duration) error {
 	return nil
 }
 
-// removeOutputs removes what does not exist before a module makes it, and what is in directories
-// that it is given.
+// removeOutputs removes files that a module creates, and empties directories that it is given.
 func removeOutputs(a module.Assignment) error {
 	paths := []string{a.ServingModelDir, a.EvalModelDir}
 	if a.Predictions != nil {
@@ -309,9 +309,9 @@ func recreate(dir string) error {
 	return os.MkdirAll(dir, 0o755)
 }
 
-// Interpreter returns a Python that has TensorFlow, to check the model of a module: the one that a
-// TFX module runs in, and for other modules the one of TFX modules that name none. It is "" if
-// there is none.
+// Interpreter returns a Python that has TensorFlow, to check the model of a module: that of the TFX
+// module itself, or for other modules the one of TFX modules that name none. It is "" if there is
+// none.
 func (r *Runner) Interpreter(ctx context.Context, source module.Source) string {
 	cache, err := r.cacheDir()
 	if err != nil {
@@ -325,12 +325,13 @@ func (r *Runner) Interpreter(ctx context.Context, source module.Source) string {
 	return e.Interpreter
 }
 
-// byDefault is the interpreter of modules that name none, if the worker's environment names one.
+// byDefault returns the interpreter of modules that name none, if the worker's environment names
+// one.
 func (p *pythonRunner) byDefault() string { return cmp.Or(p.r.opts.Python, os.Getenv(PythonEnv)) }
 
-// runPython runs commands of package python: pipelines name interpreters and packages, which run
-// code when they start. It confines them as modules are confined, but sets none of a job's limits.
-// A command that installs packages has the network, and writes files of any size.
+// runPython runs commands of package python. Pipelines name interpreters and packages, which run
+// code when they start, so the commands are confined as modules are, but without a job's limits. A
+// command that installs packages has network access, and writes files of any size.
 func (r *Runner) runPython(cmd *exec.Cmd, needs python.Needs) (err error) {
 	home, err := os.MkdirTemp(r.supervisor.Dir(), "python-")
 	if err != nil {

@@ -44,14 +44,14 @@ func TestATFXModuleThatMisbehavesInAnIdleProcessHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// serverOf is the number of the process that a host's jobs are forked from.
+// serverOf returns the id of the process that a runner's jobs are forked from.
 func serverOf(t *testing.T, r *runner.Runner) int {
 	t.Helper()
 	return valueOf[int](t, r, "value = os.getppid()")
 }
 
-// A daemon that runs no program shows the environment of the process that its job was forked from,
-// were that not written over.
+// If it were not overwritten, a daemon that runs no program would show the environment of the
+// process that its job was forked from.
 func TestADaemonOfAForkedModuleIsEnded(t *testing.T) {
 	t.Parallel()
 	r := warmRunner(t, runner.WarmFork)
@@ -116,8 +116,7 @@ func TestAJobWhoseWarmProcessIsKilledCrashesAndTheNextOneRuns(t *testing.T) {
 	}
 }
 
-// Nothing of a host that was killed goes on: not the process that modules are forked from, not its
-// children.
+// No process of a worker that was killed continues: neither the fork server nor its children.
 func TestAKilledHostTakesItsForkedModulesAlong(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -145,9 +144,9 @@ def run_fn(fn_args):
 	}
 }
 
-// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a
-// data set, Keras, a strategy and a model. It valueModule its parent, and the random numbers it has
-// drawn.
+// draws is a TFX module that uses what hangs in a process that was forked too late: eager ops, a
+// function, a data set, Keras, a strategy and a model. Its value is its parent, and the random
+// numbers that it has drawn.
 const draws = `
 import json, os, random, sys, tempfile
 import numpy, tensorflow as tf
@@ -175,14 +174,14 @@ def run_fn(fn_args):
                    "mode": open("/proc/self/cmdline").read().split("\0")[-2]}, file)
 `
 
-// drawn is what such a module reported.
+// drawn is the report of such a module.
 type drawn struct {
 	Numbers     []float64
 	Server      int
 	Keras, Mode string
-	Strange     []string // variables that hold the home of the process that it was forked from
+	Strange     []string // variables that contain the home of the process that it was forked from
 
-	steps int // of fit, as it was heard
+	steps int // steps of fit that were reported
 }
 
 func draw(t *testing.T, r *runner.Runner, keras string, seed int64) (d drawn) {
@@ -228,7 +227,8 @@ func checkForks(t *testing.T, keras string) {
 	}
 }
 
-// The kernel limits a forked module as any other, and not the process that it was forked from.
+// The kernel limits a forked module like any other, and does not limit the process that it was
+// forked from.
 func TestAForkedModuleHasACgroupOfItsOwn(t *testing.T) {
 	t.Parallel()
 	parent := cgroupForTest(t)
@@ -255,9 +255,9 @@ value = None`, file))
 	}
 }
 
-// An interpreter that a pipeline names is a program of others from the first question on. This one
-// says that it has TensorFlow if it is not held to what modules are held to: it looks for that a
-// moment after its start, when its limits are set.
+// An interpreter that a pipeline names is untrusted from the first question on. This one reports
+// that it has TensorFlow if it is not confined as modules are; it checks that a moment after its
+// start, when its limits are set.
 func TestAnInterpreterThatIsAskedHasNoMoreThanAModule(t *testing.T) {
 	t.Parallel()
 	network, err := os.Readlink("/proc/self/ns/net")
@@ -265,8 +265,8 @@ func TestAnInterpreterThatIsAskedHasNoMoreThanAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		held string // a test of the shell
-		free bool   // it is held to that
+		held string // a shell test
+		free bool   // it is confined in that way
 		opts process.Confinement
 	}{
 		"a network":  {fmt.Sprintf(`"$(readlink /proc/self/ns/net)" != %q`, network), process.CanIsolate() != nil, process.Confinement{NoNetwork: process.CanIsolate() == nil}},
@@ -278,7 +278,7 @@ func TestAnInterpreterThatIsAskedHasNoMoreThanAModule(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "python")
 			script := fmt.Sprintf("#!/bin/sh\nsleep 0.3\nhas='\"tensorflow\"'; [ %s ] && has=''\n"+
 				"echo '{\"interpreter\": \"%s\", \"version\": \"3.11.7\", \"modules\": ['$has']}'\n", tc.held, path)
-			syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+			syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
 			err := os.WriteFile(path, []byte(script), 0o755)
 			syscall.ForkLock.RUnlock()
 			if err != nil {

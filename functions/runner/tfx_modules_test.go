@@ -22,17 +22,17 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// entry is a module by its files, and what is called in it.
+// entry is a module by its files, and the function that is called.
 type entry struct {
 	name   string
 	files  map[string]string
-	path   string // of the module, below the folder of its files; "": that folder
-	fn     string // as a pipeline's module.run_fn
-	logged string // when it is done
-	says   string // when it isn't
+	path   string // of the module, below its files' directory; "": that directory
+	fn     string // as in a pipeline's module.run_fn
+	logged string // logged if it is done
+	says   string // the error if it isn't
 }
 
-// called is the text of a module whose function says its name.
+// called returns the text of a module whose function reports its name.
 func called(fn string) string {
 	return "def " + fn + "(fn_args):\n    print('called', __name__, " + "'" + fn + "')\n"
 }
@@ -135,7 +135,7 @@ func TestAFunctionIsFoundAsTFXFindsItOrAClearLineSaysWhyNot(t *testing.T) {
 	}
 }
 
-// holds says whether a folder has a file.
+// holds reports whether a directory has a file.
 func holds(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
@@ -163,7 +163,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// Modules that need Estimators, by where a TensorFlow without them stops them.
+// Modules that need Estimators, by the error with which a TensorFlow without them stops them.
 var withEstimators = map[string]string{
 	"at its import":   "from tensorflow import estimator\ndef trainer_fn(fn_args, schema):\n    pass\n",
 	"in its call":     "def trainer_fn(fn_args):\n    import tensorflow as tf\n    return {'estimator': tf.estimator.LinearClassifier([])}\n",
@@ -189,8 +189,8 @@ func TestTheErrorOfAModuleOfEstimatorsNamesATensorFlowThatHasThem(t *testing.T) 
 	}
 }
 
-// The example of the README, as an archive with the file that it imports; what it leaves knows
-// penguins from raw records.
+// The README's example, as an archive with the file that it imports. Its model classifies penguins
+// from raw records.
 func TestTheExampleOfATFXModuleFileLearnsPenguins(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -207,7 +207,7 @@ func TestTheExampleOfATFXModuleFileLearnsPenguins(t *testing.T) {
 	}
 	var right float64
 	tftest.Run(t, knowsPenguins, map[string]any{"model": a.ServingModelDir, "raw": a.CustomConfig["raw"]}, &right)
-	if right < 0.85 { // 0.44 are of one species; 0.93 to 0.98 were seen
+	if right < 0.85 { // 0.44 are of one species; 0.93 to 0.98 were observed
 		t.Errorf("its model has %.2f of the raw records right, %s", right, outcome.LogTail)
 	}
 }
@@ -223,7 +223,7 @@ def check(given):
     return float(np.mean(answers == labels))
 `
 
-// zipped packs the Python files of a folder.
+// zipped packs the Python files of a directory.
 func zipped(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "penguin.zip")
@@ -341,10 +341,11 @@ func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 	}
 }
 
-// float32Tolerance is of probabilities: sums are taken in another order.
+// float32Tolerance is for probabilities: sums are taken in another order.
 const float32Tolerance = 1e-5
 
-// asks runs the files by LiteRT or ONNX Runtime, on the rows that the module asked its model of.
+// asks runs the files with LiteRT or ONNX Runtime, on the rows that the module predicted with its
+// model.
 const asks = `
 import json, os, sys
 import numpy as np
@@ -364,7 +365,7 @@ for name in names:
     print("\n" + name, float(np.abs(species - np.array(expected["species"])).max()), file=sys.stderr)
 `
 
-// checkAnswers says whether the files answer as the model does, each within a tolerance of
+// checkAnswers checks that the files answer as the model does, each within a tolerance of
 // probabilities.
 func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float64) {
 	t.Helper()
@@ -386,8 +387,8 @@ func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float
 	}
 }
 
-// badConverter makes the converters' TensorFlow one that does something else when it is imported.
-// The module itself needs none.
+// badConverter replaces the converters' TensorFlow by one that does something else when it is
+// imported. The module itself needs none.
 func badConverter(does string) string {
 	return fmt.Sprintf(`
 import os, stoker
@@ -457,18 +458,18 @@ def run_fn(fn_args):
 	}
 }
 
-// misbehaving is a TFX module that does what no module should, and how a job of it ends. They
-// import no TensorFlow: what they do to a process, they do in a moment.
+// misbehaving is a TFX module that misbehaves, and how its job ends. Such modules import no
+// TensorFlow, so they are fast.
 type misbehaving struct {
 	name   string
 	body   string // of run_fn
 	limits runner.Limits
-	stop   bool // the job is stopped once the module says something
+	stop   bool // the job is stopped after the module's first message
 
 	kind   runner.Kind // "": the job is done, as far as the process knows
 	says   string      // in the error
 	logged string      // in the end of the log
-	bytes  int64       // that the log is long, at least
+	bytes  int64       // the least size of the log
 }
 
 // misbehaviours is the table that every way to start a TFX module has to pass.
@@ -515,7 +516,7 @@ func misbehaviours() []misbehaving {
 	}
 }
 
-// What takes more than a line.
+// Bodies that take more than a line.
 const (
 	forks = `
 if os.fork() == 0:
@@ -542,7 +543,8 @@ import threading
 threading.Thread(target=time.sleep, args=(600,)).start()`
 )
 
-// moduleFile is the text of the module, which knows the number of the progress stream's descriptor.
+// moduleFile returns the text of the module, which knows the number of the progress stream's
+// descriptor.
 func (m misbehaving) moduleFile() string {
 	const head = `
 import os, time
@@ -554,7 +556,7 @@ def run_fn(fn_args):
 	return head + "    " + strings.ReplaceAll(m.body, "\n", "\n    ") + "\n"
 }
 
-// check runs the module on a host, and one that behaves after it: nothing of the first may be left.
+// check runs the module, and then one that behaves: nothing of the first may be left.
 func (m misbehaving) check(t *testing.T, r *runner.Runner) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -580,7 +582,7 @@ func (m misbehaving) check(t *testing.T, r *runner.Runner) {
 
 var errPreempted = errors.New("preempted")
 
-// checkBrief says whether an error can be part of an event.
+// checkBrief checks that an error can be part of an event.
 func checkBrief(t *testing.T, message string) {
 	t.Helper()
 	if len(message) > 64<<10 {
@@ -599,7 +601,7 @@ func TestATFXModuleThatMisbehavesHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// Among all that, and on the same host.
+// At the same time, with the same runner.
 func TestATFXModuleThatBehavesIsDoneMeanwhile(t *testing.T) {
 	t.Parallel()
 	a := pythonAssignment(t, misbehaving{body: `os.makedirs(fn_args.serving_model_dir); print(os.listdir("."), "is my home")`}.moduleFile())

@@ -50,7 +50,7 @@ func TestATFXModuleRunsToItsModel(t *testing.T) {
 	}
 }
 
-// pythonAssignment asks to train with the text of a module file.
+// pythonAssignment returns an assignment that trains with the text of a module file.
 func pythonAssignment(t *testing.T, text string) module.Assignment {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,8 +65,8 @@ func pythonAssignment(t *testing.T, text string) module.Assignment {
 	}
 }
 
-// A file next to the module may have the name of something that a warm process has imported: it is
-// imported as in a cold one.
+// A file next to the module may have the name of a module that a warm process has imported: it is
+// imported as in a cold process.
 func TestAModulesOwnFilesComeFirstHoweverItIsStarted(t *testing.T) {
 	t.Parallel()
 	for _, way := range runner.Warmth() {
@@ -87,7 +87,7 @@ def run_fn(fn_args):
 					t.Fatal(err)
 				}
 			}
-			if err := os.Mkdir(filepath.Join(dir, "wsgiref"), 0o755); err != nil { // no package: it hides nothing
+			if err := os.Mkdir(filepath.Join(dir, "wsgiref"), 0o755); err != nil { // not a package: it hides nothing
 				t.Fatal(err)
 			}
 			if outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
@@ -97,7 +97,7 @@ def run_fn(fn_args):
 	}
 }
 
-// The examples are read by the real tfx_bsl, 234 of them in batches of 100. What then breaks is the
+// The real tfx_bsl reads the examples, 234 of them in batches of 100. An error after that is the
 // data's fault, and names its file.
 func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	t.Parallel()
@@ -135,8 +135,8 @@ func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	}
 }
 
-// Between the digest by which a job is known and its run a module may change: the outcome names
-// what ran.
+// A module may change between the digest that identifies a job and its run: the outcome names what
+// ran.
 func TestTheDigestIsThatOfWhatRan(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -182,7 +182,7 @@ func TestAFullDiskIsNoFaultOfAPipelines(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+	syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
 	err := os.WriteFile(path, []byte(script), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
@@ -200,7 +200,7 @@ func TestAFullDiskIsNoFaultOfAPipelines(t *testing.T) {
 	}
 }
 
-// Whose fault an exception is decides what becomes of the job. Each is in line 4 of the module.
+// The cause of an exception determines how the job is handled. Each is in line 4 of the module.
 func TestAnExceptionIsReportedByItsCause(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)
@@ -347,8 +347,8 @@ func TestWhatIsSaidForPythonIsRefusedForAGoProgram(t *testing.T) {
 	}
 }
 
-// dumps is a module that writes down what it is given, as Python has it: 1.0 is no 1, None no empty
-// list. There it fails.
+// dumps is a module that writes down its arguments as Python has them: 1.0 is not 1, None is not an
+// empty list. It then fails.
 const dumps = `
 import json, os
 
@@ -365,8 +365,9 @@ def run_fn(fn_args):
 tuner_fn = run_fn
 `
 
-// fnArgs are the fields of FnArgs, in Python's words, for the assignment of fullAssignment: facts
-// of TFX 1.16, and num_examples of its newest. base_models is the older name of base_model.
+// fnArgs are the fields of FnArgs, as Python prints them, for the assignment of fullAssignment: as
+// in TFX 1.16, and num_examples as in its newest version. base_models is the older name of
+// base_model.
 func fnArgs(call module.Call, root string) map[string]string {
 	at := func(path string) string { return "'" + filepath.Join(root, path) + "'" }
 	all := map[string]string{
@@ -388,7 +389,7 @@ func fnArgs(call module.Call, root string) map[string]string {
 	return all
 }
 
-// fullAssignment has everything that there is in one.
+// fullAssignment has a value in each field.
 func fullAssignment(root, path string, call module.Call) module.Assignment {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return module.Assignment{
@@ -417,7 +418,7 @@ func TestFnArgsAreThoseOfTFXFieldByField(t *testing.T) {
 	}
 }
 
-// What a job doesn't have is None to TFX, but for files.
+// Arguments that a job doesn't have are None in TFX, except for files.
 func TestFnArgsThatAJobDoesNotHaveAreNone(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -431,7 +432,7 @@ func TestFnArgsThatAJobDoesNotHaveAreNone(t *testing.T) {
 		"serving_model_dir": "'" + a.ServingModelDir + "'", "data_accessor": "[True, True, None]", "there": "[True, False, False]",
 	}
 	for name := range fnArgs(module.CallTrain, root) {
-		if _, ok := want[name]; !ok && name != "num_examples" { // which is no field of FnArgs, and there with statistics alone
+		if _, ok := want[name]; !ok && name != "num_examples" { // not a field of FnArgs, and present only with statistics
 			want[name] = "None"
 		}
 	}
@@ -445,7 +446,7 @@ func dumping(t *testing.T) string {
 	return filepath.Join(dir, "dumps.py")
 }
 
-// dumpFnArgs runs the module that writes its FnArgs down.
+// dumpFnArgs runs the module that writes down its FnArgs.
 func dumpFnArgs(t *testing.T, r *runner.Runner, a module.Assignment) (fields map[string]string) {
 	t.Helper()
 	_, runErr := r.Run(t.Context(), a, runner.Limits{}, nil)
@@ -473,13 +474,13 @@ func compareFields(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// A script that answers as an interpreter does is enough for one that is never started.
+// A script that answers like an interpreter is enough, because the interpreter is never started.
 func TestAModelIsAskedByThePythonOfItsModule(t *testing.T) {
 	t.Parallel()
 	interpreter := func(modules string) string {
 		path := filepath.Join(t.TempDir(), "python")
 		script := "#!/bin/sh\necho '" + `{"interpreter": "` + path + `", "version": "3.11.7", "modules": [` + modules + "]}'\n"
-		syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+		syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
 		err := os.WriteFile(path, []byte(script), 0o755)
 		syscall.ForkLock.RUnlock()
 		if err != nil {
@@ -508,13 +509,13 @@ func TestAModelIsAskedByThePythonOfItsModule(t *testing.T) {
 	}
 }
 
-// greets is a wheel of one module.
+// greets returns a wheel of one module.
 func greets(t *testing.T, word string) string {
 	t.Helper()
 	return wheelOf(t, [2]string{"greets.py", "word = '" + word + "'"})
 }
 
-// wheelOf is a wheel of one file, by whose name it has its own.
+// wheelOf returns a wheel of one file, which is named after the file.
 func wheelOf(t *testing.T, content [2]string) string {
 	t.Helper()
 	name := strings.TrimSuffix(content[0], filepath.Ext(content[0]))
@@ -582,8 +583,9 @@ def run_fn(fn_args):
 	}
 }
 
-// atStart is a wheel with a line that every interpreter runs that sees the package, when it starts:
-// it reads a file and writes to another folder, and reports in shared memory what it could.
+// atStart returns a wheel with a line that every interpreter that sees the package runs at its
+// start: it reads a file, writes to another directory, and reports in shared memory what it could
+// do.
 func atStart(t *testing.T, secret, loot, witness string) string {
 	t.Helper()
 	line := fmt.Sprintf("import os; exec(%q)\n", fmt.Sprintf(`
@@ -600,8 +602,8 @@ attempt("write", lambda: open(os.path.join(%[2]q, "loot"), "a").write("x"))
 	return wheelOf(t, [2]string{"at_start.pth", line})
 }
 
-// What a pipeline's requirements run when interpreters start, from their installation on, reads no
-// credentials and writes to no other folders.
+// Code that a pipeline's requirements run when interpreters start, from their installation on,
+// reads no credentials and writes to no other directories.
 func TestRequirementsRunInASandboxFromTheirInstallationOn(t *testing.T) {
 	if !canSandbox(t) {
 		return
@@ -646,7 +648,7 @@ func TestRequirementsRunInASandboxFromTheirInstallationOn(t *testing.T) {
 	}
 }
 
-// folderElsewhere is a folder that is below none of the test's own.
+// folderElsewhere returns a directory that is not below any of the test's own.
 func folderElsewhere(t *testing.T, parent string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(parent, "stoker-test-")
@@ -661,8 +663,8 @@ func folderElsewhere(t *testing.T, parent string) string {
 	return dir
 }
 
-// poisonScript leaves, next to each source file below a folder, compiled code that Python takes for
-// that file's: by its time and size, or by a hash that nobody checks.
+// poisonScript leaves, next to each source file below a directory, compiled code that Python takes
+// for that file's, by its time and size or by an unchecked hash.
 const poisonScript = `
 import importlib.util, marshal, os, struct, sys
 folder, loot = sys.argv[1:]
@@ -711,7 +713,7 @@ func TestCompiledCodeThatAModuleLeavesIsRunByNobody(t *testing.T) {
 	}
 }
 
-// The files may be changed between the digest and the start, which may be minutes.
+// The files may be changed between the digest and the start, which may be minutes apart.
 func TestAModulesFilesAreItsOwnWhileItRuns(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
@@ -733,8 +735,8 @@ def run_fn(fn_args):
 	}
 }
 
-// Many jobs will have the memory of a process that imports for them. As root nothing can be tried
-// of it: root reads all memory.
+// Many jobs share the memory of a process that imports for them. As root nothing can be tested:
+// root reads all memory.
 func TestAProcessThatImportsForManyJobsHidesItsMemory(t *testing.T) {
 	t.Parallel()
 	const script = `
@@ -750,7 +752,7 @@ __main__.main("idle")
 	cmd := exec.CommandContext(t.Context(), tftest.Python(t), "-c", script)
 	cmd.Env = append(os.Environ(), "PYTHONPATH=python/driver", "STOKER_PROGRESS_FD=1")
 	cmd.Stdin = strings.NewReader("{\"sandbox\": null}\n{}\n")
-	out, _ := cmd.Output() // it lacks all else of an assignment
+	out, _ := cmd.Output() // it lacks the rest of an assignment
 	if !strings.HasPrefix(string(out), "0\n1\n") {
 		t.Errorf("dumpable is %q, want 0 while it imports and 1 when it has a job", out)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// changesItsArguments writes what it was given, and then changes that.
+// changesItsArguments writes down its arguments, and then changes them.
 const changesItsArguments = `
 import json, os
 
@@ -97,7 +97,7 @@ func TestSettingsThatAreTooLongNameWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// What a process says instead of an object is log.
+// Settings that a process reports in another form than an object are logged.
 func TestSettingsThatAreNoObjectAreNone(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, 0)
@@ -108,7 +108,7 @@ func TestSettingsThatAreNoObjectAreNone(t *testing.T) {
 }
 
 // A training that draws weights, dropout, the order of its data and numbers of Python and NumPy,
-// which no seed of its own decides.
+// without setting a seed.
 const drawsAtRandom = `
 import random
 import numpy as np
@@ -185,7 +185,7 @@ func TestATFXModuleGivesTheSameBitsEachTimeWhereItIsAskedTo(t *testing.T) {
 	}
 }
 
-// drawnOf is the line of the log with what was drawn.
+// drawnOf returns the log line with what was drawn.
 func drawnOf(log string) string {
 	for line := range strings.Lines(log) {
 		if strings.HasPrefix(line, "drawn ") {
@@ -195,8 +195,8 @@ func drawnOf(log string) string {
 	return ""
 }
 
-// What AutoGraph is spared changes no bit of what is served, whichever Keras there is, and the
-// module's own code is converted as ever: it would not run else.
+// Skipping AutoGraph changes no bit of the served model, with either Keras, and the module's own
+// code is converted as before: it would not run otherwise.
 func TestAModelWhoseExportIsSparedServesTheSame(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)
@@ -215,8 +215,8 @@ func TestAModelWhoseExportIsSparedServesTheSame(t *testing.T) {
 	}
 }
 
-// transformed are the features that the model's signature makes of the raw evaluation records, and
-// how many functions AutoGraph converted for it.
+// transformed returns the features that the model's signature makes of the raw evaluation records,
+// and how many functions AutoGraph converted for it.
 func transformed(t *testing.T, r *runner.Runner, keras string, source module.Source) (values []byte, converted int) {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata", "spared", "penguin.py"))
@@ -239,7 +239,7 @@ func transformed(t *testing.T, r *runner.Runner, keras string, source module.Sou
 	return values, converted
 }
 
-// penguinAssignment asks to train on the demo's penguins.
+// penguinAssignment returns an assignment that trains on the demo's penguins.
 func penguinAssignment(t *testing.T, source module.Source) module.Assignment {
 	t.Helper()
 	data, err := filepath.Abs("../../local/demo/data")
@@ -259,7 +259,7 @@ func penguinAssignment(t *testing.T, source module.Source) module.Assignment {
 	}
 }
 
-// loops is a TFX module with a loop of its own.
+// loops is a TFX module with a custom training loop.
 const loops = `
 import os, time
 import stoker
@@ -302,7 +302,7 @@ func TestATFXModuleThatIsAskedToLeaveKeepsWhatItHas(t *testing.T) {
 }
 
 // TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer
-// shows. It saves as Keras 2 does alone, which no setting says.
+// shows. It saves in a way that only Keras 2 supports, which no setting says.
 func TestTheRunFnOfTFXsGuideServesRawRows(t *testing.T) {
 	t.Parallel()
 	r, err := runner.New(runner.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
@@ -365,7 +365,7 @@ func documented(t *testing.T) string {
 }
 
 // searches is a TFX module whose search keeps its trials below working_dir. Its process is killed
-// in the fourth one, when it has begun with the first one.
+// in the fourth trial, if it has begun with the first one.
 const searches = `
 import os, signal, time
 import keras_tuner
@@ -402,7 +402,7 @@ func TestASearchResumesTheTrialInWhichItWasKilled(t *testing.T) {
 	a.Call, a.ServingModelDir, a.ModelRunDir, a.Module.Keras = module.CallTune, "", "", module.Keras3
 	a.BestHyperparametersDir, a.TunerResultsDir = filepath.Join(out, "best"), filepath.Join(out, "results")
 
-	kept := t.TempDir() // a folder for each checkpoint, as a worker keeps them
+	kept := t.TempDir() // a directory for each checkpoint, as a worker keeps them
 	taken, newest := 0, ""
 	outcome, err := r.Run(t.Context(), a, runner.Limits{}, func(m module.Message) {
 		if m.Type == module.MessageCheckpoint {
@@ -462,8 +462,8 @@ func checkTuned(t *testing.T, a module.Assignment, outcome runner.Outcome) {
 	}
 }
 
-// needsKeras2 is a module whose source does not say what it needs. It fails as Keras 3 does, behind
-// everything that it writes.
+// needsKeras2 is a module whose source does not say what it needs. It fails as with Keras 3, after
+// all its output.
 const needsKeras2 = `
 import os
 
@@ -512,7 +512,7 @@ func TestTheOtherKerasIsTriedOnceAndRemembered(t *testing.T) {
 	wantKeras2AtOnce(t, "another machine, with the checkpoint", kerasRunner(t, t.TempDir()), a)
 }
 
-// wantKeras2AtOnce runs a module that needs it, without a try in between.
+// wantKeras2AtOnce runs a module that needs Keras 2, and checks that Keras 3 is not tried before.
 func wantKeras2AtOnce(t *testing.T, where string, r *runner.Runner, a module.Assignment) {
 	t.Helper()
 	outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil)
@@ -551,8 +551,8 @@ func TestAKerasThatFailsIsReportedWithTheOneToSet(t *testing.T) {
 	}
 }
 
-// The source says what a module needs, so that nothing is tried: of what is called, and of what
-// that imports.
+// The source says what a module needs, so that nothing has to be tried: the source of the called
+// function, and of what it imports.
 func TestTheSourceSaysWhichKerasIsNeeded(t *testing.T) {
 	t.Parallel()
 	r := kerasRunner(t, t.TempDir())
@@ -587,7 +587,7 @@ func TestTheSourceSaysWhichKerasIsNeeded(t *testing.T) {
 	}
 }
 
-// KerasTuner takes Keras 3's models alone, wherever the module's run_fn saves as Keras 2 does.
+// KerasTuner accepts only Keras 3's models, even if the module's run_fn saves as Keras 2 does.
 func TestASearchByKerasTunerNeedsKeras3(t *testing.T) {
 	t.Parallel()
 	a := kerasAssignment(t, "if False:\n    import keras_tuner\n    m.save(save_format='tf')\ndef tuner_fn(fn_args):\n    raise SystemExit(9)\n")
@@ -615,7 +615,7 @@ func kerasAssignment(t *testing.T, text string) module.Assignment {
 	return a
 }
 
-// visible are the names of the files in a folder but for hidden ones.
+// visible returns the names of the files in a directory except for hidden ones.
 func visible(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -630,7 +630,8 @@ func visible(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// The words by which the other Keras is asked for are those that Keras 3 and KerasTuner say today.
+// The messages by which the driver detects that the other Keras is needed are those of the present
+// Keras 3 and KerasTuner.
 func TestKerasSaysWhatTheDriverListensFor(t *testing.T) {
 	t.Parallel()
 	driver, err := filepath.Abs(filepath.Join("python", "driver"))

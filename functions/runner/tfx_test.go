@@ -26,20 +26,20 @@ var judgeScript string
 //go:embed testdata/tfx/rewrite.py
 var rewriteScript string
 
-// example is one of the module files that TFX's own wheel carries, as its authors wrote it.
+// example is one of the module files in TFX's own wheel, unchanged.
 type example struct {
-	folder  string // of the wheel: what lies in it is copied, and nothing else
+	folder  string // in the wheel: only its files are copied
 	name    string // dotted, below the folder
 	data    string // penguin: the demo's; taxi: the example's; else made by prepare.py
 	raw     bool   // it takes raw examples and a schema, and no transform graph
 	steps   int
-	keras   string  // that it needs, and its log says
+	keras   string  // the Keras that it needs, and its log names
 	label   string  // of raw examples
-	atLeast float64 // share of the evaluation's examples that its model has right; of taxi, see tipped of judge.py
+	atLeast float64 // least share of the evaluation's examples that its model has right; for taxi, see tipped in judge.py
 }
 
-// Steps are few, so that shares are far below what a real training gets to; each is well above what
-// was seen of a model that learned nothing (penguin: 0.44; ten digits: 0.1; reviews: 0.5).
+// There are few steps, so the shares are far below those of a real training; each is well above
+// that of a model that learned nothing (penguin: 0.44; ten digits: 0.1; reviews: 0.5).
 var trained = map[string]example{
 	"penguin":          {"examples/penguin", "penguin_utils_keras", "penguin", false, 100, "3", "species", 0.8},
 	"penguin template": {"experimental/templates/penguin", "models.model", "penguin", true, 200, "2", "species", 0.8},
@@ -52,8 +52,8 @@ var trained = map[string]example{
 	"imdb":             {"examples/imdb", "imdb_utils_native_keras", "reviews", false, 200, "3", "label", 0.8},
 }
 
-// TFX's own example modules train unchanged, with Keras found out, and what they leave answers as
-// it should.
+// TFX's own example modules train unchanged, with the Keras found out, and their models answer as
+// they should.
 func TestTFXExampleModulesTrain(t *testing.T) {
 	t.Parallel()
 	r, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
@@ -81,7 +81,7 @@ func TestTFXExampleModulesTrain(t *testing.T) {
 	}
 }
 
-// Its tuner_fn too: what they find is written as TFX's Tuner writes it.
+// The same for tuner_fn: the results are written as TFX's Tuner writes them.
 func TestTFXExampleModulesTune(t *testing.T) {
 	t.Parallel()
 	r, wheel, shim := exampleRunner(t), wheelOfTFX(t), laidShim(t)
@@ -111,9 +111,9 @@ func TestTFXExampleModulesTune(t *testing.T) {
 	}
 }
 
-// Models are rewritten to TFLite with every quantisation. A model that takes serialised examples
-// can't be, and the converters of some TensorFlows abort on it: the module gets an error, and
-// continues.
+// Models are rewritten to TFLite with every quantization. A model that takes serialized examples
+// can't be, and the converters of some versions of TensorFlow abort on it: the module gets an
+// error, and continues.
 func TestTFXExampleModelIsRewritten(t *testing.T) {
 	t.Parallel()
 	r, e, shim := exampleRunner(t), trained["penguin"], laidShim(t)
@@ -128,8 +128,8 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 	}
 	given := map[string]string{"shim": shim, "serving": a.ServingModelDir, "dir": t.TempDir()}
 	tftest.Run(t, rewriteScript, given, &got)
-	// Weights are 4*4352 bytes as float32. Outputs are around 1; a weight of 8 bits is off by 1/256
-	// of the largest one.
+	// Weights are 4*4352 bytes as float32. Outputs are around 1; an 8-bit weight is off by 1/256 of
+	// the largest one.
 	for name, want := range map[string]made{
 		"float32": {21000, 1e-5}, "dynamic": {10000, 0.05}, "float16": {12000, 0.005}, "int8": {10000, 0.05},
 	} {
@@ -138,7 +138,7 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 		}
 	}
 	for name, part := range map[string]string{
-		"serving":   "ParseExampleV2", // which TFLite lacks
+		"serving":   "ParseExampleV2", // TFLite lacks it
 		"setting":   "ValueError: TFLiteConverter has no setting 'no_such_setting'",
 		"signature": "ValueError: Invalid signature key 'nope' found. Valid keys are 'serving_default,transform_features'.",
 	} {
@@ -146,7 +146,7 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 			t.Errorf("%s: %s, want %q in it", name, got.Refused[name], part)
 		}
 	}
-	// That of TensorFlow 2.16 does abort.
+	// That of TensorFlow 2.16 aborts.
 	var older map[string]string
 	const alone = `
 def check(given):
@@ -160,8 +160,8 @@ def check(given):
 	}
 }
 
-// copied puts the example's folder into a folder of the test's, at its place below tfx, and returns
-// that folder.
+// copied copies the example's directory into a directory of the test's, at the same path below tfx,
+// and returns that directory.
 func (e example) copied(t *testing.T, wheel string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -185,7 +185,7 @@ func (e example) copied(t *testing.T, wheel string) string {
 	return root
 }
 
-// assignment asks to train the example, and names raw examples to judge it by.
+// assignment returns an assignment that trains the example, and raw examples to judge it by.
 func (e example) assignment(t *testing.T, root, shim string) (module.Assignment, string) {
 	t.Helper()
 	dotted := "tfx." + strings.ReplaceAll(e.folder, "/", ".") + "." + e.name
@@ -218,8 +218,8 @@ func (e example) assignment(t *testing.T, root, shim string) (module.Assignment,
 	return a, filepath.Join(data, "examples", "Split-eval", "*")
 }
 
-// wheelOfTFX is the folder tfx of TFX's wheel, whose packages are not all there: it was installed
-// for its files.
+// wheelOfTFX returns the directory tfx of TFX's wheel, whose dependencies are incomplete: it was
+// installed for its files.
 func wheelOfTFX(t *testing.T) string {
 	t.Helper()
 	const where = "import tfx; print(list(tfx.__path__)[0])"

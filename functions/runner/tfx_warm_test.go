@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// warmRunner keeps processes ready that import nothing: what they are to each other doesn't hang on
-// TensorFlow.
+// warmRunner keeps processes ready that import nothing: how they affect each other does not depend
+// on TensorFlow.
 func warmRunner(t *testing.T, way string) *runner.Runner {
 	t.Helper()
 	return runnerOf(t, runner.Options{Warm: 1, PythonWarm: way, Env: []string{"STOKER_PRELOAD="}})
@@ -36,7 +36,7 @@ func runnerOf(t *testing.T, opts runner.Options) *runner.Runner {
 	return r
 }
 
-// warmWays runs a test with each way to keep a process warm that this machine has.
+// warmWays runs a test with each way to keep a process warm that this machine supports.
 func warmWays(t *testing.T, test func(t *testing.T, r *runner.Runner)) {
 	t.Parallel()
 	for _, way := range runner.Warmth() {
@@ -47,8 +47,8 @@ func warmWays(t *testing.T, test func(t *testing.T, r *runner.Runner)) {
 	}
 }
 
-// valueModule is the head of a module that leaves a model with a JSON value in it: what the body
-// binds to value.
+// valueModule is the beginning of a module that leaves a model with a JSON value in it: the one
+// that the body assigns to value.
 const valueModule = `
 import json, os, sys
 
@@ -77,7 +77,8 @@ func valueOf[T any](t *testing.T, r *runner.Runner, body string) (value T) {
 	return value
 }
 
-// A job finds its process as if it were the first: what the one before did to its own is not there.
+// A job finds its process as if it were the first: changes that the job before made in its own
+// process are not there.
 func TestOneJobsProcessIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	const look = `value = {
@@ -123,7 +124,7 @@ func TestEachWayIsWhatItSays(t *testing.T) {
 	}
 }
 
-// Each job begins with its seed, whatever was drawn before it in the process that it comes from.
+// Each job begins with its seed, whatever was drawn before in the process that it was forked from.
 func TestEveryJobBeginsWithItsSeed(t *testing.T) {
 	warmWays(t, func(t *testing.T, r *runner.Runner) {
 		draw := func() float64 { return valueOf[float64](t, r, "import random; value = random.random()") }
@@ -167,8 +168,8 @@ func TestAnUnknownSettingOfWarmProcesses(t *testing.T) {
 	}
 }
 
-// writesElsewhere is a module that tries to write in the folder of another job, and in the one with
-// the homes and module files of all.
+// writesElsewhere is a module that tries to write in the directory of another job, and in the one
+// with the homes and module files of all.
 const writesElsewhere = `
 import os
 
@@ -184,8 +185,8 @@ def run_fn(fn_args):
     print("mode", open("/proc/self/cmdline").read().split("\0")[-2])
 `
 
-// warmJob returns an assignment of a module in a working directory with others, and the folder of
-// another job there.
+// warmJob returns an assignment of a module in a working directory with others, and the directory
+// of another job there.
 func warmJob(t *testing.T, text string) (a module.Assignment, work string) {
 	t.Helper()
 	t.Setenv("STOKER_MODULE_WRITE", "")
@@ -238,8 +239,8 @@ func TestRequirementsThatPatchTheDriverReachNoOtherJob(t *testing.T) {
 	}
 }
 
-// Landlock holds the thread that enters a sandbox, and those that it starts afterwards. This
-// package starts a thread when it is imported, by which the module writes later.
+// Landlock confines the thread that enters a sandbox, and those that it starts afterwards. This
+// package starts a thread when it is imported, through which the module writes later.
 func TestThreadsStartedByImportsReachNoOtherJob(t *testing.T) {
 	if !canSandbox(t) {
 		return

@@ -17,8 +17,8 @@ import (
 // directory below work that holds the job's directories. Only the group of the job's process may
 // enter it, and that process owns what it writes to. Without IDs the methods do nothing.
 //
-// What a module has written is never followed: in a path, links below the first directory that a
-// module's user owns are errors.
+// Links that a module has made are never followed: in a path, links below the first directory that
+// a module's user owns are errors.
 type users struct {
 	ids  *process.Users
 	work string // Options.WorkDir; "": not known
@@ -92,7 +92,7 @@ func (u users) takeBack(user *process.User, assignment module.Assignment) (err e
 	return err
 }
 
-// show lets a process read what is in a directory, which belongs to the worker afterwards.
+// show lets a process read the files in a directory, which afterwards belongs to the worker.
 func (u users) show(user *process.User, folder string) error {
 	if user == nil || folder == "" {
 		return nil
@@ -177,7 +177,7 @@ func (u users) handBuild(user *process.User, sources, target string, environ []s
 			if err := os.MkdirAll(value, 0o755); err != nil {
 				return err
 			}
-			// else it owns what is in them, too
+			// otherwise it owns the files in them, too
 			if info, err := os.Lstat(value); err != nil || owner(info) != user.ID {
 				folders = append(folders, value)
 			}
@@ -223,8 +223,7 @@ func owner(info fs.FileInfo) int {
 	return 0
 }
 
-// each calls do for a directory and all in it. Files that disappear meanwhile are left
-// out.
+// each calls do for a directory and everything in it. It leaves out files that disappear meanwhile.
 func (u users) each(folder string, do func(root *os.Root, name string, entry fs.FileInfo) error) error {
 	root, err := u.open(folder)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// userRunner is a host whose modules have users of their own, with the folder that it works in. It
+// userRunner returns a runner whose modules have users of their own, and its working directory. It
 // needs root.
 func userRunner(t *testing.T, opts runner.Options) (r *runner.Runner, work string) {
 	t.Helper()
@@ -42,7 +42,7 @@ func userRunner(t *testing.T, opts runner.Options) (r *runner.Runner, work strin
 	return r, work
 }
 
-// passable is a folder that all users can get to.
+// passable returns a directory that all users can access.
 func passable(t *testing.T, mode os.FileMode) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stoker-users-")
@@ -56,8 +56,8 @@ func passable(t *testing.T, mode os.FileMode) string {
 	return dir
 }
 
-// job is an assignment in a workspace of its own, as functions/execution makes them, with an input
-// and a file of the worker's.
+// job returns an assignment in a workspace of its own, as functions/execution makes them, with an
+// input and a file of the worker's.
 func job(t *testing.T, work, do string) (a module.Assignment, workspace string) {
 	t.Helper()
 	workspace, err := os.MkdirTemp(work, "train-")
@@ -76,7 +76,7 @@ func job(t *testing.T, work, do string) (a module.Assignment, workspace string) 
 	return a, workspace
 }
 
-// expect compares lines of raid with what a module may.
+// expect compares lines of raid with what a module may do.
 func expect(t *testing.T, said string, want map[string]bool) {
 	t.Helper()
 	for what, can := range want {
@@ -86,8 +86,8 @@ func expect(t *testing.T, said string, want map[string]bool) {
 	}
 }
 
-// The kernel alone keeps a module under its own user from its worker and from other slots: this
-// machine needs no Landlock for that.
+// Users of their own are enough to keep a module from its worker and from other slots: this machine
+// needs no Landlock for that.
 func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 	t.Setenv("STOKER_MODULE_SANDBOX", "off")
 	for name, opts := range map[string]runner.Options{"cold": {}, "kept ready": {Warm: 1}} {
@@ -126,8 +126,7 @@ func TestAModuleUnderItsOwnUserTouchesItsWorkspaceAlone(t *testing.T) {
 	}
 }
 
-// runUntil has a module work that waits, and returns once it does. The function that it returns
-// ends it.
+// runUntil runs a module, and returns once it works. The function that it returns ends the module.
 func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -145,8 +144,8 @@ func runUntil(t *testing.T, r *runner.Runner, a module.Assignment) (stop func())
 	return sync.OnceFunc(func() { cancel(); <-ended })
 }
 
-// isTakenBack fails if what a module has had is not the worker's alone: its user may be another
-// module's by now.
+// isTakenBack fails if a directory of the module's does not belong to the worker alone: the
+// module's user may be another module's by now.
 func isTakenBack(t *testing.T, workspace string) {
 	t.Helper()
 	if info, err := os.Lstat(workspace); err != nil || info.Mode().Perm() != 0o700 {
@@ -166,8 +165,7 @@ func isTakenBack(t *testing.T, workspace string) {
 	}
 }
 
-// A session's process continues in one folder after another, of which each is made when it is named
-// it.
+// A session's process works in one directory after another, each made when it is named.
 func TestTrialsOfASessionRunUnderOneUser(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
 	a, workspace := job(t, work, "report user")
@@ -225,13 +223,13 @@ func TestAWorkerThatGivesFoldersAwayFollowsNoLinkOfAModule(t *testing.T) {
 	}
 }
 
-// withTrials has the folder of all trials be the module's, as that of a search is.
+// withTrials gives the directory of all trials to the module, as in a search.
 func withTrials(a module.Assignment) module.Assignment {
 	a.ModelRunDir = filepath.Dir(filepath.Dir(a.WorkingDir))
 	return a
 }
 
-// What a module left for itself alone is read by the check, under yet another user.
+// The check can read files that only the module could, under yet another user.
 func TestACheckReadsWhatAModuleUnderItsOwnUserLeft(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
 	a, workspace := job(t, work, "report user")
@@ -294,7 +292,7 @@ func ownerOf(t *testing.T, path string) int {
 	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
 
-// goModule is a module without dependencies that says its user.
+// goModule is a module without dependencies that reports its user.
 const goModule = `package main
 
 import (
@@ -349,7 +347,7 @@ func TestAGoModuleIsBuiltAndRunUnderOtherUsers(t *testing.T) {
 func TestAScriptRunsUnderItsOwnUser(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
 	a, _ := job(t, work, "")
-	a.Module.Path = filepath.Join(passable(t, 0o700), "module") // which the user can't reach
+	a.Module.Path = filepath.Join(passable(t, 0o700), "module") // a directory that the user can't access
 	const text = "#!/bin/sh\nread -r line\necho \"user $(id -u)\"\necho '{\"type\":\"done\"}' >&$STOKER_PROGRESS_FD\n"
 	if err := os.WriteFile(a.Module.Path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
@@ -379,7 +377,7 @@ func TestAWorkerSaysWhatUsersOfModulesCanNotReach(t *testing.T) {
 	}
 }
 
-// writesFiles is a TFX module that says its user and leaves a model that nobody else may read.
+// writesFiles is a TFX module that reports its user and leaves a model that no other user may read.
 const writesFiles = `
 import os
 
@@ -500,12 +498,12 @@ func TestRequirementsAreInstalledUnderAnotherUserAndBelongToTheWorker(t *testing
 	}
 }
 
-// reachEnv says that this process has mounts of its own, in which all users can get to Python.
+// reachEnv is set in a process with mounts of its own, in which all users can access Python.
 const reachEnv = "RUNNER_TEST_REACH"
 
-// withinReach says whether all users can get to an interpreter and what it imports. Where they
+// withinReach reports whether all users can access an interpreter and what it imports. If they
 // can't, as below root's home, the test runs again in a process with mounts of its own, in which
-// they can, and false is returned.
+// they can, and withinReach returns false.
 func withinReach(t *testing.T, python string) bool {
 	t.Helper()
 	if os.Getenv(reachEnv) == "mount" {
@@ -527,8 +525,8 @@ func withinReach(t *testing.T, python string) bool {
 	return false
 }
 
-// mountWithinReach mounts an empty folder over each that others can't pass on the way to Python,
-// and in it what Python is.
+// mountWithinReach mounts an empty directory over each directory on the way to Python that others
+// can't enter, and Python's files in it.
 func mountWithinReach(t *testing.T, python string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), python, "-c", "import sys; print(sys.prefix); print(sys.base_prefix)").Output()
@@ -572,7 +570,7 @@ func resolved(t *testing.T, path string) string {
 	return real
 }
 
-// above are the folders that a path is in, the outermost first.
+// above returns the directories that contain a path, the outermost first.
 func above(path string) (folders []string) {
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
 		folders = append([]string{dir}, folders...)

@@ -22,7 +22,7 @@ const memoryPeriod = 100 * time.Millisecond
 type memoryWatch struct {
 	process *process.Process
 	limit   int64 // bytes; 0: no limit, and nothing to watch
-	peak    int64 // bytes of resident memory, where that was looked at; to be read when watch has returned
+	peak    int64 // bytes of resident memory, if that was measured; read it only after watch has returned
 }
 
 // watch runs until over is closed, or until the module exceeds its limit: then it aborts with
@@ -57,7 +57,7 @@ func (w *memoryWatch) exceeded() bool {
 	return w.peak > w.limit
 }
 
-// used says for the error how much memory the module used.
+// used returns how much memory the module used, for the error.
 func (w *memoryWatch) used() string {
 	if cgroup := w.process.Cgroup; cgroup != nil {
 		did := "asked for more"
@@ -86,7 +86,7 @@ type stuckWatch struct {
 	heard   atomic.Bool
 }
 
-// hear passes messages on.
+// hear returns a function that notes a message and passes it on.
 func (w *stuckWatch) hear(on func(module.Message)) func(module.Message) {
 	return func(m module.Message) {
 		w.heard.Store(true)

@@ -11,7 +11,7 @@ import (
 
 // checkStrategy refuses, before anything is started, a strategy that the module can't run with
 // here. The driver runs several workers: one process of it starts them in its own process group, so
-// that limits, the request to leave and the end apply to all of them together.
+// that limits, the request to stop and the end apply to all of them together.
 func (r *Runner) checkStrategy(kind codeKind, a module.Assignment) error {
 	several := a.Workers > 1
 	if !several && (a.Strategy == "" || a.Strategy == module.StrategyMirrored && kind == pythonSource) {
@@ -48,8 +48,7 @@ func forWorkers(a module.Assignment) module.Source {
 	return source
 }
 
-// How a TPU is found: by its name, which TPUClusterResolver reads, or by the devices of one in this
-// machine.
+// A TPU is found by its name, which TPUClusterResolver reads, or by the devices of this machine.
 const tpuEnv = "TPU_NAME"
 
 func tpuDevices() []string { return []string{"/dev/accel*", "/dev/vfio/[0-9]*"} }

@@ -45,8 +45,8 @@ def run_fn(fn_args):
     model.save(fn_args.serving_model_dir)
 `
 
-// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps
-// that stays far below this.
+// lossTolerance is for float32 sums in another order: a batch's gradient is the mean of those of
+// two halves. Over 100 steps the difference stays far below this.
 const lossTolerance = 1e-5
 
 func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {
@@ -56,9 +56,9 @@ func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {
 	checkSameLoss(t, one.train(t, "replicas: 1 keras: tf_keras"), two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
 }
 
-// Of two workers the chief says what its model answers, and the other one says nothing: its files
-// are its own. A model whose variables both read together is not asked, as the other worker may be
-// gone.
+// Of two workers only the chief predicts with its model; the files of the other one are its own. A
+// model whose variables both workers read together is not asked to predict, because the other
+// worker may be gone.
 func TestTheChiefOfTwoWorkersSaysWhatItsModelAnswers(t *testing.T) {
 	t.Parallel()
 	for layer, want := range map[string]string{"": `"weights": "same"`, "tf.keras.layers.BatchNormalization(),": "read together"} {
@@ -79,7 +79,7 @@ func TestTheChiefOfTwoWorkersSaysWhatItsModelAnswers(t *testing.T) {
 	}
 }
 
-// The second worker dies in the middle. What was kept of the chief is what both go on from.
+// The second worker dies in the middle. Both continue from the chief's checkpoint.
 func TestTwoWorkersGoOnWhereTheyWere(t *testing.T) {
 	t.Parallel()
 	whole := mirrored(t, 2, nil).train(t, "[worker 0] Epoch 1/5")
@@ -111,7 +111,7 @@ func mirrored(t *testing.T, workers int, config map[string]any) *mirroring {
 	return &mirroring{Assignment: a}
 }
 
-// train returns the loss of the model, which is there.
+// train returns the loss of the model, which must exist.
 func (m *mirroring) train(t *testing.T, logged string) float64 {
 	t.Helper()
 	outcome, err := pythonRunner(t).Run(t.Context(), m.Assignment, runner.Limits{}, nil)
@@ -135,7 +135,7 @@ func checkSameLoss(t *testing.T, want, got float64) {
 	t.Logf("loss %v, want %v", got, want)
 }
 
-// plain is mirrors without a word of strategies.
+// plain is mirrors without a strategy.
 var plain = strings.NewReplacer("strategy = tf.distribute.MultiWorkerMirroredStrategy()", "strategy = tf.distribute.get_strategy()",
 	"with strategy.scope():", "if True:").Replace(mirrors)
 
@@ -153,7 +153,7 @@ func TestWorkersTrainAModuleThatKnowsOfNone(t *testing.T) {
 	}
 }
 
-// Loops of their own that no strategy has a part in: of a library's, and of TensorFlow's.
+// Custom loops that don't use the strategy: a library's, and TensorFlow's.
 const (
 	alone = `
 import tensorflow as tf
@@ -176,7 +176,7 @@ def run_fn(fn_args):
 `
 )
 
-// reports is a loop of its own that reports each step, for as long as nobody ends it.
+// reports is a custom loop that reports each step until it is ended.
 const reports = `
 import time
 
@@ -219,7 +219,8 @@ func TestAMirroredModuleTrainsInTheScope(t *testing.T) {
 	}
 }
 
-// A trainer_fn that trains by itself, and knows of no strategy, trains one model with two workers.
+// A trainer_fn with a loop of its own, which does not know of the strategy, trains one model with
+// two workers.
 func TestWorkersTrainByATrainerFn(t *testing.T) {
 	t.Parallel()
 	one := mirrored(t, 1, nil).train(t, "replicas: 1 keras: tf_keras")
@@ -228,7 +229,7 @@ func TestWorkersTrainByATrainerFn(t *testing.T) {
 	checkSameLoss(t, one, two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
 }
 
-// byRun is a loop that goes through the strategy, whose number of replicas it does not know.
+// byRun is a loop that uses the strategy without knowing its number of replicas.
 const byRun = `
 import tensorflow as tf
 
@@ -277,9 +278,9 @@ func TestWorkersTrainUnderKeras3ByALoopThroughTheStrategy(t *testing.T) {
 	checkSameLoss(t, loss[0], loss[1])
 }
 
-// Why several workers have Keras 2 unless the pipeline says otherwise: fit and evaluate of the
-// pinned Keras 3 can't read values of several replicas. When this fails, they can, and the refusal
-// in stoker_runner/strategies.py goes.
+// Several workers use Keras 2 unless the pipeline says otherwise, because fit and evaluate of the
+// pinned Keras 3 can't read values of several replicas. When this test fails, they can, and the
+// refusal in stoker_runner/strategies.py must be removed.
 func TestWorkersCanNotFitUnderKeras3(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(plain, "callbacks=callbacks)", ")")
@@ -300,7 +301,7 @@ func TestWorkersCanNotFitUnderKeras3(t *testing.T) {
 	}
 }
 
-// TensorFlow's coordination service takes SIGTERM for itself. The request to leave is heard all the
+// TensorFlow's coordination service handles SIGTERM itself. The request to stop is noticed all the
 // same.
 func TestWorkersOfAStrategyAreAskedToLeave(t *testing.T) {
 	t.Parallel()
@@ -334,8 +335,8 @@ func TestONNXOfATFXModuleIsMadeWhereItsConverterIsInstalled(t *testing.T) {
 	checkAnswers(t, a, map[string]float64{"Format-ONNX/model.onnx": float32Tolerance})
 }
 
-// What 8 bits are chosen by are transformed features, and a run may bring raw rows and the graph
-// alone.
+// 8-bit quantization is calibrated on transformed features, and a run may bring only raw rows and
+// the graph.
 func TestRawRowsGoThroughTheTransformGraphBeforeAConverterSeesThem(t *testing.T) {
 	t.Parallel()
 	a := pythonAssignment(t, exportsItsModel)

@@ -30,7 +30,7 @@ me = config["task"]["index"]
 def run_fn(fn_args):
 `
 	a := pythonAssignment(t, head+"    "+strings.ReplaceAll(body, "\n", "\n    ")+"\n")
-	a.Workers = workers // without the strategy, by which no such module would train: distribute_test.go has that
+	a.Workers = workers // without the strategy, with which no such module would train: workers_distribute_test.go tests that
 	return a
 }
 
@@ -134,7 +134,7 @@ func TestLimitsHoldForAllWorkersTogether(t *testing.T) {
 	}
 }
 
-// What the others do when the chief is done is nobody's loss.
+// What the others do when the chief is done does not matter.
 func TestTheChiefsLastWordIsTheJobs(t *testing.T) {
 	t.Parallel()
 	body := fmt.Sprintf(`
@@ -210,8 +210,8 @@ print("left", me)`, filepath.Join(t.TempDir(), "there")))
 	}
 }
 
-// A cluster that others started is theirs: this is one process of it, whose model counts if it is
-// the chief's.
+// A cluster that others started: this is one process of it, whose model counts if it is the
+// chief's.
 func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 	t.Parallel()
 	const cluster = `TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": %d}}`
@@ -234,8 +234,8 @@ func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 	}
 }
 
-// A cluster over several hosts: one process of it is this assignment's, with a port that nobody
-// holds for it.
+// A cluster over several hosts: one process of it is this assignment's, with a port that is not
+// reserved for it.
 func TestAHostOfAClusterRunsOneWorkerOfIt(t *testing.T) {
 	t.Parallel()
 	r := pythonRunner(t)
@@ -259,7 +259,7 @@ func TestAHostOfAClusterRunsOneWorkerOfIt(t *testing.T) {
 	}
 }
 
-// printed is called with what is written.
+// printed is a function that is called with what is written.
 type printed func(string)
 
 func (p printed) Write(b []byte) (int, error) { p(string(b)); return len(b), nil }
