@@ -14,8 +14,8 @@ import (
 )
 
 // Each host is connected to a server of its own, over slow links between the servers. When one
-// server is cut off from the others, the round ends on all hosts, that of the cut server included.
-// When the link is back, the same processes are a group again.
+// server is cut off from the others, the round ends on all hosts, including the host of that
+// server. When the link is back, the same processes form a group again.
 func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 	for name, server := range map[string]int{"of the leader": 0, "of a member": 2} {
 		t.Run(name, func(t *testing.T) {

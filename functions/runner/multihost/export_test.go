@@ -2,7 +2,7 @@ package multihost
 
 import "context"
 
-// Drop does what the kernel does for a leader that was killed.
+// Drop closes a leader's connections, as the kernel does for one that was killed.
 func Drop(l *Leader) { l.drop() }
 
 // AwaitReasons waits until members have reported everything.

@@ -21,25 +21,25 @@ import (
 type Bus interface {
 	events.RequestReply
 	events.KVBuckets
-	// Queued is that of events.JobQueue.
+	// Queued is as in events.JobQueue.
 	Queued(ctx context.Context, job string) (events.Message, error)
 }
 
 // Options configure one host of a group. All hosts have the same Class and Hosts.
 type Options struct {
 	Bus    Bus
-	Class  string   // resource class of the group's workers: permissions to speak with hosts are by class
-	Hosts  []string // host:port of each one's TensorFlow, as TF_CONFIG has them. The first is the leader's, and no other group's of the account
+	Class  string   // resource class of the group's workers: permissions to use the hosts' subjects are by class
+	Hosts  []string // host:port of each host's TensorFlow, as TF_CONFIG has them; the first is the leader's, and belongs to no other group of the account
 	Rank   int      // the index of this host in Hosts: 0 for the leader
 	Logger *slog.Logger
 
-	Silence time.Duration // after which a host that does not reply is gone; default: 30 s, the length of a lease
+	Silence time.Duration // time after which a host that does not reply is gone; default: 30 s, the length of a lease
 }
 
 // maxHosts rejects typing errors.
 const maxHosts = 64
 
-// Check returns an error if the options are invalid. It does not look at Bus.
+// Check returns an error if the options are invalid. It does not check Bus.
 func (o Options) Check() error {
 	switch {
 	case len(o.Hosts) < 2 || len(o.Hosts) > maxHosts:
@@ -67,22 +67,23 @@ func checkAddress(host string) error {
 	return nil
 }
 
-// subject is what a host serves.
+// subject returns the subject that a host serves.
 func (o Options) subject(rank int) string {
 	return events.HostSubject(o.Class, events.DerivedID(o.Hosts[0]), rank)
 }
 
-// silence is after how long a host that does not reply is gone. The other times follow from it.
+// silence returns the time after which a host that does not reply is gone. The other times follow
+// from it.
 func (o Options) silence() time.Duration { return cmp.Or(o.Silence, 30*time.Second) }
 
-// absence is after how long a host is gone whose subject no process serves: one that was killed, or
-// that connects to the bus again.
+// absence returns the time after which a host is gone whose subject no process serves: one that was
+// killed, or that connects to the bus again.
 func (o Options) absence() time.Duration { return o.silence() / 3 }
 
-// interval is the time between heartbeats, and how long a reply may take.
+// interval returns the time between heartbeats, which is also how long a reply may take.
 func (o Options) interval() time.Duration { return o.silence() / 6 }
 
-// pause is the time between two tries.
+// pause returns the time between two tries.
 func (o Options) pause() time.Duration { return o.silence() / 120 }
 
 func (o Options) logger() *slog.Logger {
@@ -92,23 +93,23 @@ func (o Options) logger() *slog.Logger {
 	return o.Logger
 }
 
-// name is a host's name in errors and logs.
+// name returns a host's name for errors and logs.
 func (o Options) name(rank int) string { return fmt.Sprintf("host %d (%s)", rank, o.Hosts[rank]) }
 
 // Leader is the host of a group that claims the jobs. It sends one job at a time to the members.
-// Its methods may be called from several goroutines.
+// Its methods may be called by several goroutines at once.
 type Leader struct {
 	opts  Options
 	id    string
 	end   context.CancelCauseFunc // of all sessions
-	stop  func()                  // stops to serve
+	stop  func()                  // stops serving
 	tasks sync.WaitGroup
 
 	mu      sync.Mutex
-	members map[int]*member // by rank: the newest of each
+	members map[int]*member // by rank: the newest of each host
 	round   *Round          // of the members; nil: none
-	rounds  int             // the number of all rounds
-	over    error           // why it leads no longer; nil: it leads
+	rounds  int             // the number of rounds so far
+	over    error           // why it no longer leads; nil: it leads
 	changed chan struct{}   // closed and replaced by every change of the fields above
 }
 
@@ -118,16 +119,16 @@ type member struct {
 	*session
 	stop context.CancelCauseFunc // ends the session
 
-	gone  error // how the session ended
+	gone  error // why the session ended
 	busy  bool  // it has a command, and has not reported its end
 	ready bool
 	from  string // of ready
 }
 
-// errReplaced is the end of a leader.
+// errReplaced is the cause with which a leader ends.
 var errReplaced = errors.New("another process leads the group")
 
-// Listen leads a group: it accepts members in the background. ctx bounds the call only. The caller
+// Listen leads a group: it accepts members in the background. ctx limits only this call. The caller
 // closes the leader.
 func Listen(ctx context.Context, o Options) (*Leader, error) {
 	if err := o.Check(); err != nil {
@@ -174,7 +175,7 @@ func (l *Leader) present() (all []*member) {
 	return all
 }
 
-// Size is the number of hosts, this one included.
+// Size returns the number of hosts, including this one.
 func (l *Leader) Size() int { return len(l.opts.Hosts) }
 
 // Whole waits until every member has joined. If ctx ends first, the error names the missing ones.
@@ -260,8 +261,8 @@ func (l *Leader) yield(ctx context.Context) {
 	l.end(errReplaced)
 }
 
-// join adds a member, instead of an earlier session of its host: a host that was restarted may be
-// back before it was noticed that it was gone.
+// join adds a member, in place of an earlier session of its host: a host that was restarted may be
+// back before its absence was noticed.
 func (l *Leader) join(ctx context.Context, m message) *reply {
 	if err := l.rejection(m); err != nil {
 		l.opts.logger().WarnContext(ctx, "host refused", "rank", m.Rank, "error", err)

@@ -25,7 +25,7 @@ type MemberRound struct {
 	begin    chan struct{} // closed when all hosts are ready
 	allReady func()
 
-	ctx  context.Context // of do, for as long as the round lasts
+	ctx  context.Context // the ctx of do, for as long as the round lasts
 	stop context.CancelCauseFunc
 }
 
@@ -40,8 +40,8 @@ var (
 
 // Follow is a member's loop: it joins its leader, and calls do for one job after another. It
 // returns nil when the leader has no more. If the leader is gone it joins again, or with once
-// returns ErrLeaderGone if it had joined. ctx of do ends when the job is over. The error of do is
-// sent to the leader: an events.Failure as such, another error as unavailable.
+// returns ErrLeaderGone if it had joined. The ctx of do ends when the job is over. The error of do
+// is sent to the leader: an events.Failure as it is, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *MemberRound) error) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -80,8 +80,8 @@ type follower struct {
 	now *membership // the newest; nil: none yet
 }
 
-// receive handles one request. Those of the session of another process with this rank, which has no
-// business to be there, have no reply.
+// receive handles one request. It does not reply to those of the session of another process with
+// this rank, which should not exist.
 func (f *follower) receive(body []byte) *reply {
 	m, err := parse(body)
 	if err != nil {
@@ -148,7 +148,7 @@ type membership struct {
 
 	ctx        context.Context // of rounds, for as long as the session lasts
 	stop       context.CancelCauseFunc
-	speaking   context.Context // of messages, until the leader has the end of the last round
+	speaking   context.Context // of messages, until the leader has received the end of the last round
 	fallSilent context.CancelCauseFunc
 
 	mu  sync.Mutex
@@ -185,15 +185,15 @@ func (j *membership) receive(m message) *reply {
 		j.withRound(m.Round, func(round *MemberRound) { round.allReady() })
 	case typeEnd:
 		j.withRound(m.Round, func(round *MemberRound) { round.stop(errRoundOver) })
-	case typeLeave: // it receives nothing any more
+	case typeLeave: // it receives no further messages
 		j.stop(errLeave)
 		j.fallSilent(errLeave)
 	}
 	return &reply{}
 }
 
-// startRound starts a round of a command. The leader sends one only when the member has reported
-// the end of the round before, so that there is room for it.
+// startRound starts a round for a command. The leader sends one only when the member has reported
+// the end of the round before, so there is room for it.
 func (j *membership) startRound(m message) {
 	round := &MemberRound{
 		Cluster: j.opts.Hosts, Index: j.rank, session: j.session, number: m.Round, command: *m.Command, begin: make(chan struct{}),
@@ -219,8 +219,8 @@ func (j *membership) withRound(number int, do func(*MemberRound)) {
 	}
 }
 
-// follow follows the leader's commands until the session ends, and returns why it did. No round is
-// left running then. The session lasts until the leader has the end of the last round.
+// follow follows the leader's commands until the session ends, and returns why it did. By then no
+// round is running. The session lasts until the leader has received the end of the last round.
 func (j *membership) follow() error {
 	var tasks sync.WaitGroup
 	tasks.Go(func() { j.stop(fmt.Errorf("%w: %w", ErrLeaderGone, j.session.run(j.speaking))) })
@@ -286,7 +286,8 @@ func (t *MemberRound) read(bus Bus) error {
 	return nil
 }
 
-// over is the message that ends a round, with its error. An end by the leader is no error.
+// over returns the message that ends a round, with its error. If the leader ends the round, that is
+// not an error.
 func (t *MemberRound) over(err error) message {
 	over := message{Type: typeOver, Round: t.number}
 	if err != nil && !errors.Is(context.Cause(t.ctx), errRoundOver) {
@@ -295,8 +296,8 @@ func (t *MemberRound) over(err error) message {
 	return over
 }
 
-// Ready reports to the leader that this host could begin, and the checkpoint that it resumes from,
-// and waits until all hosts are ready. Its error says that the round is over.
+// Ready reports to the leader that this host is ready to begin, and the checkpoint that it resumes
+// from, and waits until all hosts are ready. Its error says that the round is over.
 func (t *MemberRound) Ready(ctx context.Context, from string) error {
 	t.session.send(message{Type: typeReady, Round: t.number, From: from})
 	select {
@@ -307,13 +308,13 @@ func (t *MemberRound) Ready(ctx context.Context, from string) error {
 	}
 }
 
-// Bounds of the log that a member sends, however much its module prints.
+// Limits of the log that a member sends, however much its module prints.
 const (
 	sendEvery    = 250 * time.Millisecond
-	waitingBytes = 64 << 10 // further output, until that is sent, is left out
+	waitingBytes = 64 << 10 // further output is left out until this has been sent
 )
 
-// Log sends what a member's module prints to the leader, in whole lines. Write never waits.
+// Log sends a module's output on a member to the leader, in whole lines. Write never blocks.
 type Log struct {
 	session *session
 	number  int
@@ -340,8 +341,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendAll sends what waits once the leader has what was sent before. At the end, at most two
-// messages wait for it.
+// sendAll sends the waiting output when the leader has received the last message. At the end, at
+// most two messages remain to be sent.
 func (l *Log) sendAll() {
 	ticks := time.NewTicker(sendEvery)
 	defer ticks.Stop()
@@ -366,7 +367,7 @@ func (l *Log) await(acked <-chan struct{}) {
 	}
 }
 
-// send sends the complete lines that wait, and at the end the rest. The channel is that of
+// send sends the complete lines that wait, and at the end the rest. It returns the channel of
 // session.send, or nil if there was nothing to send.
 func (l *Log) send(all bool) (acked <-chan struct{}) {
 	l.mu.Lock()

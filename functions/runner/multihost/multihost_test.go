@@ -168,7 +168,7 @@ func later(do doing) doing {
 	}
 }
 
-// The end of members after the leader is done does not matter.
+// How members end after the leader is done does not matter.
 func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
@@ -270,7 +270,7 @@ func TestAMemberThatComesBackTakesItsPlace(t *testing.T) {
 	})
 }
 
-// safeBuffer is for a log that others write to.
+// safeBuffer is a buffer for a log that several goroutines write to.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -12,15 +12,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Command is what a leader has its members do.
+// Command is the job that a leader has its members work on.
 type Command struct {
 	Job       events.Job
-	Attempt   events.Attempt // which holds the lease of the job
-	Execution string         // by which the leader knows the job: sha256:<hex>
+	Attempt   events.Attempt // holds the lease of the job
+	Execution string         // the execution that the leader has identified: sha256:<hex>
 }
 
-// Round is one job as the group works on it, seen by the leader. Its methods are called in the
-// order that they have here, each once, except End.
+// Round is one job of the group, on the leader. Its methods are called once each in the order that
+// they have here, except End.
 type Round struct {
 	leader  *Leader
 	number  int
@@ -30,13 +30,12 @@ type Round struct {
 	log      io.Writer         // of the leader's module; nil: none yet
 }
 
-// settle is how long another host may take to report why the first one failed; if the first one
-// only reports a broken connection, it is added to the time that it takes to notice that a host is
-// gone.
+// settle is how long another host may take to report why the first one failed. If the first one
+// only reports a broken connection, the time that it takes to notice that a host is gone is added.
 const settle = 1500 * time.Millisecond
 
-// Begin sends the job to the members. It waits for members that still end the job before. A member
-// that is gone is a failure of kind unavailable. The caller ends the round.
+// Begin sends the job to the members. It waits for members that have not ended the job before. A
+// member that is gone is a failure of kind unavailable. The caller ends the round.
 func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 	w := &Round{leader: l}
 	err := l.await(ctx, func() (bool, error) {
@@ -69,7 +68,7 @@ func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 // Cluster returns the hosts, as in TF_CONFIG.
 func (w *Round) Cluster() []string { return w.leader.opts.Hosts }
 
-// Ready waits until every member is prepared as this host is, which resumes from the checkpoint
+// Ready waits until every member is as prepared as this host, which resumes from the checkpoint
 // from, and has them begin.
 func (w *Round) Ready(ctx context.Context, from string) error {
 	err := w.leader.await(ctx, func() (bool, error) {
@@ -95,7 +94,7 @@ func (w *Round) Ready(ctx context.Context, from string) error {
 	return err
 }
 
-// Print has what members print written to the log of the leader's module, with the rank before each
+// Print writes the members' output to the log of the leader's module, with the rank before each
 // line.
 func (w *Round) Print(log io.Writer) { w.leader.change(func() { w.log = log }) }
 
@@ -122,7 +121,8 @@ func (w *Round) Run(ctx context.Context, do func(context.Context) error) error {
 	return w.reason(ctx, err, stopped)
 }
 
-// watch ends a run in which a member has failed, after a moment: another host may have the reason.
+// watch ends a run in which a member has failed, after a short wait in which another host may
+// report the reason.
 func (w *Round) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	failed := func() (bool, error) { return len(w.failures) > 0, nil }
 	if w.leader.await(ctx, failed, ctx.Err) != nil {
@@ -136,7 +136,7 @@ func (w *Round) watch(ctx context.Context, stop context.CancelCauseFunc) {
 }
 
 // reason returns the failure that caused the others, among the leader's own and the members'. The
-// leader's own does not count if it was stopped for theirs.
+// leader's own does not count if it was stopped because of theirs.
 func (w *Round) reason(ctx context.Context, own error, stopped bool) error {
 	before := w.known()
 	if !stopped && isConsequence(own) {
@@ -154,8 +154,8 @@ func (w *Round) reason(ctx context.Context, own error, stopped bool) error {
 	return asCrash(all[0])
 }
 
-// asCrash is a failure for which no host has a reason of its own: the fault is between them. It is
-// retried a limited number of times.
+// asCrash returns the failure of a round for which no host has a reason of its own: the fault is
+// between the hosts. It is retried a limited number of times.
 func asCrash(err error) error {
 	crash := &events.Failure{Kind: events.FailureCrash, Err: err}
 	if failure, ok := errors.AsType[*events.Failure](err); ok {
@@ -191,7 +191,8 @@ func (w *Round) known() (all []error) {
 	return all
 }
 
-// End has members end their part of the job. It may be called again, and does not wait for them.
+// End makes the members end their part of the job. It does not wait for them, and may be called
+// more than once.
 func (w *Round) End() {
 	w.leader.change(func() {
 		if w.leader.round == w {
@@ -201,7 +202,7 @@ func (w *Round) End() {
 	w.broadcast(message{Type: typeEnd})
 }
 
-// broadcast has a message sent to all members. It does not wait.
+// broadcast queues a message to all members. It does not wait.
 func (w *Round) broadcast(m message) {
 	m.Round = w.number
 	for _, member := range w.members {
@@ -209,7 +210,7 @@ func (w *Round) broadcast(m message) {
 	}
 }
 
-// note keeps the failure of a member. The caller holds the leader's mu, as for print.
+// note records the failure of a member. The caller holds the leader's mu, as for print.
 func (w *Round) note(rank int, f *events.Failure) {
 	w.failures = append(w.failures, f)
 	w.print(rank, fmt.Sprintf("failed: %v\n", f))
@@ -229,7 +230,7 @@ func isConsequence(err error) bool {
 	return !errors.Is(err, errGone) && slices.ContainsFunc(consequences(), func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// consequences are TensorFlow's messages for it.
+// consequences returns TensorFlow's messages for that.
 func consequences() []string {
 	return []string{"Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe",
 		"Cancelled", "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "oordination service"}

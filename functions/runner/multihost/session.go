@@ -12,16 +12,16 @@ import (
 )
 
 // message is a request between a leader and a member. The largest is the end of a round, with 64
-// KiB of an error and of a log: events.RequestBytes holds it, however it is escaped.
+// KiB of an error and of a log: it fits in events.RequestBytes, however it is escaped.
 type message struct {
 	Type   kind   `json:"type"`
 	Leader string `json:"leader,omitempty"` // the leader's id
 	Member string `json:"member,omitempty"` // the member's id
 	Rank   int    `json:"rank"`             // of the member
-	Number int    `json:"number,omitempty"` // counts the messages of one side of a session, from 1; 0: to be handled each time
+	Number int    `json:"number,omitempty"` // counts the messages of one side of a session, from 1; 0: not counted, and handled each time
 
 	Join    *join    `json:"join,omitempty"`
-	Round   int      `json:"round,omitempty"` // the leader's; messages of an earlier one are ignored
+	Round   int      `json:"round,omitempty"` // the leader's; messages of an earlier round are ignored
 	Command *command `json:"command,omitempty"`
 	From    string   `json:"from,omitempty"` // of ready: the checkpoint that the host resumes from
 	Text    string   `json:"text,omitempty"` // of log
@@ -38,7 +38,7 @@ const (
 	typeJoin  kind = "join"  // member: begins a session
 	typeReady kind = "ready" // member: everything is staged
 	typeLog   kind = "log"   // member: whole lines of its module's log
-	typeOver  kind = "over"  // member: its part of the round has ended, with the error that it had, if any
+	typeOver  kind = "over"  // member: its part of the round has ended, with its error if it failed
 
 	typeLead    kind = "lead"    // leader, to the subject that it serves: it leads the group
 	typeCommand kind = "command" // leader: prepare
@@ -62,14 +62,14 @@ type command struct {
 	Execution string         `json:"execution"`
 }
 
-// failure is an events.Failure in a message, bounded as events.GivenUp is.
+// failure is an events.Failure in a message, limited as events.GivenUp is.
 type failure struct {
 	Kind    events.FailureKind `json:"kind"`
 	Message string             `json:"message"`
 	LogTail string             `json:"log_tail,omitempty"`
 }
 
-// asFailure returns err for a message: an events.Failure as such, another error as unavailable.
+// asFailure returns err for a message: an events.Failure as it is, another error as unavailable.
 func asFailure(err error) *failure {
 	cause, ok := errors.AsType[*events.Failure](err)
 	if !ok {
@@ -94,14 +94,14 @@ func parse(body []byte) (message, error) {
 	return m, nil
 }
 
-// reply is the answer to a message. The zero value is: received.
+// reply is the answer to a message. The zero value means that it was received.
 type reply struct {
 	Leader  string `json:"leader,omitempty"`  // to join: the id of the leader
 	Refused string `json:"refused,omitempty"` // why the sender does not belong to the group, or its session is over
-	Early   bool   `json:"early,omitempty"`   // the message comes before its receiver can handle it, and is to be repeated
+	Early   bool   `json:"early,omitempty"`   // the message arrived before its receiver can handle it, and must be repeated
 }
 
-// encode returns the body of a reply; nil, for which none is sent, if r is.
+// encode returns the body of a reply; nil, which is not sent, if r is nil.
 func (r *reply) encode() []byte {
 	if r == nil {
 		return nil
@@ -139,10 +139,10 @@ func (o Options) ask(ctx context.Context, subject string, m message) (reply, err
 	return r, nil
 }
 
-// session is one side of a session. Several goroutines may send.
+// session is one side of a session. Several goroutines may send at once.
 type session struct {
 	opts    Options
-	subject string // that the other side serves
+	subject string // the subject that the other side serves
 	member  string // the member's id
 	rank    int    // of the member
 
@@ -150,7 +150,7 @@ type session struct {
 	ended chan struct{} // closed when run has returned
 
 	mu       sync.Mutex
-	leader   string // the leader's id; "" for a member that has no reply to its request to join yet
+	leader   string // the leader's id; "" for a member without a reply to its request to join
 	waiting  []outgoing
 	sent     int // number of the newest message
 	received int // number of the newest message of the other side
@@ -167,8 +167,8 @@ func newSession(o Options, subject, leader, member string, rank int) *session {
 	}
 }
 
-// send has a message sent after those that wait. It never waits. The channel is closed when the
-// other side has the message; never, if the session ends before.
+// send queues a message behind those that wait. It never blocks. The channel is closed when the
+// other side has received the message; never, if the session ends before.
 func (s *session) send(m message) (acked <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *session) send(m message) (acked <-chan struct{}) {
 	return out.acked
 }
 
-// flush waits until the other side has a message, as long as one try may take.
+// flush waits until the other side has received a message, for as long as one try may take.
 func (s *session) flush(acked <-chan struct{}) {
 	timer := time.NewTimer(s.opts.interval())
 	defer timer.Stop()
@@ -266,8 +266,8 @@ func (s *session) deliver(ctx context.Context, m message, heard time.Time) (time
 	}
 }
 
-// isNew reports whether a message of the other side is to be handled. It is not, if it is a
-// heartbeat or was handled before.
+// isNew reports whether a message of the other side is to be handled: it is not a heartbeat and was
+// not handled before.
 func (s *session) isNew(m message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/multihost"
 )
 
-// short is the silence of stories that wait for it on a server. Hosts that are well have to reply
-// within it.
+// short is the silence in tests that wait for it on a server. Healthy hosts have to reply within
+// it.
 const short = 6 * time.Second
 
 func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
@@ -34,8 +34,8 @@ func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
 	})
 }
 
-// A process that leads the group although another one does is the leader from then on: the members
-// of the other one are its members, and the other one has none.
+// A process that leads the group while another one does is the leader from then on: it gets the
+// members of the other one.
 func TestOfTwoLeadersTheNewerLeads(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
@@ -92,7 +92,7 @@ type said struct {
 	Join   any    `json:"join,omitempty"`
 }
 
-// say sends a message to a host, and returns the reply, which it awaits for so long.
+// say sends a message to a host, and returns the reply, for which it waits that long.
 func (w *world) say(t *testing.T, rank int, m any, wait time.Duration) (string, error) {
 	t.Helper()
 	body, err := json.Marshal(m)
@@ -161,7 +161,7 @@ func TestMessagesOfAnotherSessionAreRefused(t *testing.T) {
 	})
 }
 
-// A member works for the attempt that holds the lease of the job only.
+// A member works only for the attempt that holds the lease of the job.
 func TestAMemberFollowsTheHolderOfTheLeaseOnly(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
@@ -183,7 +183,7 @@ func TestAMemberFollowsTheHolderOfTheLeaseOnly(t *testing.T) {
 	})
 }
 
-// A job may be as large as the bus takes: a command has its id only.
+// A job may be as large as the bus allows: a command has only its id.
 func TestALargeJobIsReadFromTheQueue(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
@@ -241,13 +241,13 @@ func TestMessagesAreHandledOnce(t *testing.T) {
 
 // A process that is killed is gone after a third of Silence; a host that was cut off, on both sides
 // of the cut, after Silence and one try. Its work ends, and that of all others. The time is checked
-// in memory only, where the clock is synctest's: on a server the test depends on a busy machine.
+// only in memory, where the clock is synctest's: on a server it would depend on the machine's load.
 func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		lose  func(w *world)
-		third bool // of Silence, instead of all of it
-		leads bool // the lost one is the leader
+		third bool // a third of Silence, instead of all of it
+		leads bool // the lost host is the leader
 	}{
 		"a member is killed":    {lose: func(w *world) { w.lines[2].end() }, third: true},
 		"a member is cut off":   {lose: func(w *world) { w.lines[2].cut() }},
@@ -278,7 +278,7 @@ func TestALostHostEndsTheRoundOnAllHostsInTime(t *testing.T) {
 				if test.third {
 					bound = w.silence / 3
 				}
-				bound += 2 * time.Second // for the reason that another host has
+				bound += 2 * time.Second // for the reason that another host may report
 				if took := time.Since(lost); w.exact && took > bound {
 					t.Errorf("the leader's part ends after %s, want %s", took, bound)
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// inMemory runs a story on the bus in memory, where it waits for nothing.
+// inMemory runs a test on the bus in memory, without waiting.
 func inMemory(t *testing.T, story func(*testing.T, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,13 +28,14 @@ func inMemory(t *testing.T, story func(*testing.T, *world)) {
 	})
 }
 
-// onEachBus runs a story in memory and on a NATS server.
+// onEachBus runs a test in memory and on a NATS server.
 func onEachBus(t *testing.T, story func(*testing.T, *world)) {
 	t.Helper()
 	within(t, 30*time.Second, story)
 }
 
-// within is onEachBus for a story in which a host is lost. On the server it is gone after silence.
+// within is onEachBus for a test in which a host is lost. On the server the host is gone after
+// silence.
 func within(t *testing.T, silence time.Duration, story func(*testing.T, *world)) {
 	t.Helper()
 	t.Run("in memory", func(t *testing.T) {
@@ -70,14 +71,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// world is a group in this process, each member a goroutine that does what do says.
+// world is a group in this process, with a goroutine for each member that runs its do.
 type world struct {
 	*multihost.Leader
 	silence time.Duration
-	exact   bool // the clock is one that stands still while anything runs: durations are exact
+	exact   bool // the clock stands still while anything runs, so durations are exact
 	connect func(*testing.T) conn
 
-	lines   map[int]*line // by rank: of the host that was started last
+	lines   map[int]*line // by rank: that of the host that was started last
 	hosts   []string
 	command multihost.Command
 	members sync.WaitGroup
@@ -85,7 +86,7 @@ type world struct {
 	kill    map[int]context.CancelCauseFunc
 }
 
-// newWorld has a job on the queue, under the lease of an attempt.
+// newWorld puts a job on the queue, under the lease of an attempt.
 func newWorld(t *testing.T, silence time.Duration, connect func(*testing.T) conn) *world {
 	t.Helper()
 	w := &world{silence: silence, connect: connect, lines: map[int]*line{}, left: make(chan error, 8), kill: map[int]context.CancelCauseFunc{}}
@@ -119,14 +120,14 @@ func tryClaim(ctx context.Context, bus conn, id, spec string) (multihost.Command
 	return multihost.Command{Job: job, Attempt: claim.Attempt(), Execution: "sha256:e"}, err
 }
 
-// options are those of a host, with a line of its own to the bus.
+// options returns the options of a host, which has a line of its own to the bus.
 func (w *world) options(t *testing.T, rank int) multihost.Options {
 	t.Helper()
 	w.lines[rank] = &line{conn: w.connect(t)}
 	return multihost.Options{Bus: w.lines[rank], Class: "cpu", Hosts: w.hosts, Rank: rank, Silence: w.silence}
 }
 
-// start begins a group of a leader and a member for each do, which leaves with the leader.
+// start starts a group of a leader and a member for each do. The members leave with the leader.
 func (w *world) start(t *testing.T, do ...doing) {
 	t.Helper()
 	w.gather(t, true, do...)
@@ -166,7 +167,7 @@ func (w *world) follow(t *testing.T, rank int, once bool, do doing) {
 	t.Cleanup(func() { <-gone }) // before its connection is closed
 }
 
-// run leads one round: the leader's own part is do.
+// run leads one round, in which the leader's own part is do.
 func (w *world) run(t *testing.T, do func(context.Context) error) error {
 	t.Helper()
 	round, err := w.Begin(t.Context(), w.command)
@@ -178,20 +179,20 @@ func (w *world) run(t *testing.T, do func(context.Context) error) error {
 	return round.Run(t.Context(), do)
 }
 
-// line is a host's way to the bus.
+// line is a host's connection to the bus.
 type line struct {
 	conn
 
 	mu       sync.Mutex
 	silent   bool // nothing arrives
 	down     bool // the process was killed
-	lossy    bool // of each message the first reply gets lost
+	lossy    bool // the first reply to each message is lost
 	seen     map[string]bool
-	largest  int // request, in bytes
+	largest  int // the largest request, in bytes
 	stopping []func()
 }
 
-// cut has nothing arrive any more, in either direction.
+// cut drops all messages in both directions.
 func (l *line) cut() { l.silence(true) }
 
 func (l *line) heal() { l.silence(false) }

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroup bounds the memory of one process and of all that it starts, by the kernel: a process that
+// Cgroup limits the memory of one process and of all that it starts, by the kernel: a process that
 // asks for more than the limit, after pages that can be written back were, is killed at once. A nil
-// Cgroup bounds nothing.
+// Cgroup has no limit.
 //
 // Files and their meaning: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the
 // kernel.
@@ -28,14 +28,14 @@ type Cgroup struct {
 	v2     bool
 	most   int64             // the limit, in bytes; 0: none
 	before oomCount          // when the limit was set
-	set    map[string]string // files of the limit, and what they held then
+	set    map[string]string // files of the limit, and their contents after it was set
 	rmdir  func(dir string) error
 }
 
 // oomCount is how often memory ran out in a cgroup.
 type oomCount struct {
 	own   int64 // by its own limit; version 1 does not say
-	kills int64 // of processes in it, whoever's limit it was
+	kills int64 // of processes in it, for any cgroup's limit
 }
 
 // adopt moves in a process that was started outside. Version 2 starts processes inside.
@@ -46,8 +46,8 @@ func (g *Cgroup) adopt(pid int) error {
 	return g.move(pid)
 }
 
-// move moves a process in, from wherever it is. What it has allocated stays accounted to the cgroup
-// that it comes from.
+// move moves a process into the cgroup. Memory that it has allocated stays accounted to its earlier
+// cgroup.
 func (g *Cgroup) move(pid int) error {
 	if g == nil {
 		return nil
@@ -81,7 +81,7 @@ func (g *Cgroup) Limit(most int64) (err error) {
 	return err
 }
 
-// limitFiles are the files that the kernel reads limits from.
+// limitFiles returns the files that the kernel reads limits from.
 func (g *Cgroup) limitFiles() []string {
 	if g.v2 {
 		return []string{"memory.max", "memory.swap.max"}
@@ -89,8 +89,8 @@ func (g *Cgroup) limitFiles() []string {
 	return []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}
 }
 
-// Lifted reports whether somebody else has changed the limit. A process of the same user may do so
-// unless its sandbox forbids it.
+// Lifted reports whether another process has changed the limit. A process of the same user may do
+// so unless its sandbox forbids it.
 func (g *Cgroup) Lifted() bool {
 	for name, want := range g.set {
 		if text, err := os.ReadFile(filepath.Join(g.dir, name)); err == nil && string(text) != want {
@@ -100,8 +100,8 @@ func (g *Cgroup) Lifted() bool {
 	return false
 }
 
-// limitV2 forbids swap, and has all processes killed with the first one: the rest of a job is
-// useless.
+// limitV2 forbids swap, and makes the kernel kill all processes with the first one: the rest of a
+// job is useless.
 func (g *Cgroup) limitV2(most int64) error {
 	if most == 0 {
 		return g.write("memory.max", "max")
@@ -125,9 +125,9 @@ func (g *Cgroup) limitV1(most int64) error {
 	return errors.Join(g.writeIfThere(both, limit), g.write("memory.max_usage_in_bytes", "0"))
 }
 
-// Exceeded reports whether a process was killed because the limit was reached, whether the limit is
-// not the one that was set any more, or whether clearly more memory is in use. A kill for the limit
-// of an enclosing cgroup does not count.
+// Exceeded reports whether a process was killed because the limit was reached, whether the limit
+// was changed since it was set, or whether clearly more memory is in use. A kill for the limit of
+// an enclosing cgroup does not count.
 func (g *Cgroup) Exceeded() bool {
 	if g.most > 0 && (g.usedBytes() > g.most+g.most/overshoot || g.Lifted()) {
 		return true
@@ -143,10 +143,10 @@ func (g *Cgroup) Exceeded() bool {
 }
 
 // overshoot is the part of the limit that may be used above it: the kernel exceeds it for a moment
-// where it can't wait.
+// if it can't wait.
 const overshoot = 8
 
-// usedBytes is the memory in use.
+// usedBytes returns the memory in use.
 func (g *Cgroup) usedBytes() int64 {
 	if g.v2 {
 		return g.number("memory.current")
@@ -167,7 +167,8 @@ func (g *Cgroup) count() (oomCount, error) {
 	return oomCount{own: counted(text, "oom"), kills: counted(text, "oom_kill")}, err
 }
 
-// PeakBytes is the most memory that was used, in bytes; 0 if the kernel is too old to report it.
+// PeakBytes returns the largest amount of memory that was used, in bytes; 0 if the kernel is too
+// old to report it.
 func (g *Cgroup) PeakBytes() int64 {
 	if g.v2 {
 		return g.number("memory.peak")
@@ -175,7 +176,7 @@ func (g *Cgroup) PeakBytes() int64 {
 	return g.number("memory.max_usage_in_bytes")
 }
 
-// processes returns those that have not ended.
+// processes returns the processes that have not ended.
 func (g *Cgroup) processes() (pids []int) {
 	text, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs")) // none if it is gone
 	for field := range strings.FieldsSeq(string(text)) {

@@ -111,7 +111,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 	}
 }
 
-// A kernel without swap accounting, or from before 4.19, has fewer files.
+// A kernel without swap accounting, or before 4.19, has fewer files.
 func TestVersion2OfAnOlderKernelHasAMemoryLimitAllTheSame(t *testing.T) {
 	t.Parallel()
 	g := openFake(t, nil)
@@ -130,8 +130,8 @@ func TestOnlyAKillForItsOwnLimitIsThatOfVersion2(t *testing.T) {
 	t.Parallel()
 	for events, want := range map[string]bool{
 		"low 0\nhigh 0\nmax 9\noom 2\noom_kill 1\n":    false, // as it was when the limit was set
-		"max 30\noom 2\noom_kill 1\n":                  false, // it reached its limit, and got by
-		"max 9\noom 2\noom_kill 3\noom_group_kill 1\n": false, // the limit was another cgroup's
+		"max 30\noom 2\noom_kill 1\n":                  false, // it reached its limit, and stayed below
+		"max 9\noom 2\noom_kill 3\noom_group_kill 1\n": false, // another cgroup's limit was reached
 		"max 30\noom 3\noom_kill 3\n":                  true,
 		"":                                             false,
 	} {
@@ -146,7 +146,7 @@ func TestOnlyAKillForItsOwnLimitIsThatOfVersion2(t *testing.T) {
 	}
 }
 
-// The kernel goes over a limit for a moment, and writes limits in whole pages.
+// The kernel exceeds a limit for a moment, and writes limits in whole pages.
 func TestALimitThatSomeoneElseChangesCountsAsExceeded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -192,8 +192,7 @@ func TestACgroupOfVersion2IsKilledAndRemoved(t *testing.T) {
 	}
 }
 
-// The real kernel: version 2 is mounted nearly everywhere by now, with the memory controller or
-// without.
+// The real kernel: version 2 is mounted nearly everywhere, with or without the memory controller.
 func TestAProcessBeginsInItsCgroupOfVersion2AndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	dir := unifiedCgroup(t)
@@ -249,8 +248,8 @@ func unifiedCgroup(t *testing.T) string {
 	return ""
 }
 
-// openFake opens a cgroup of version 2 in which a new one has just those files, and what every
-// kernel has.
+// openFake opens a cgroup of version 2 in which a new one has only those files, and the ones that
+// every kernel has.
 func openFake(t *testing.T, files map[string]string) *Cgroup {
 	t.Helper()
 	c := &cgroups{dir: t.TempDir(), v2: true, rmdir: os.RemoveAll, mkdir: func(dir string) error {
@@ -264,7 +263,7 @@ func openFake(t *testing.T, files map[string]string) *Cgroup {
 	return g
 }
 
-// fakeCgroup makes a folder with the files that every cgroup of version 2 has, and some with
+// fakeCgroup makes a directory with the files that every cgroup of version 2 has, some of them with
 // another text.
 func fakeCgroup(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
@@ -285,7 +284,7 @@ func fill(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// controls are the files of a cgroup.
+// controls returns the files of a cgroup.
 func controls(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -24,8 +24,8 @@ type cgroups struct {
 	close func() error
 }
 
-// workerLeaf is where this process goes when its cgroup is divided: in version 2 a cgroup that
-// delegates its memory controller can't hold processes itself.
+// workerLeaf is the cgroup that this process moves to when its own is divided: in version 2 a
+// cgroup that delegates its memory controller can't contain processes itself.
 const workerLeaf = "stoker-worker"
 
 // openCgroups divides the cgroup at where. It changes nothing but that cgroup: the controller is
@@ -55,8 +55,8 @@ func openCgroups(where string) (*cgroups, error) {
 
 func makeCgroup(dir string) error { return os.Mkdir(dir, 0o755) }
 
-// divide makes it possible that cgroups below parent have memory limits, and returns the version of
-// cgroups. pid is this process.
+// divide enables memory limits for the cgroups below parent, and returns the version of cgroups.
+// pid is this process.
 func divide(parent string, pid int) (v2 bool, err error) {
 	controllers, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (c *cgroups) end() error {
 	return c.close()
 }
 
-// String says for the log how memory is limited.
+// String describes, for the log, how memory is limited.
 func (c *cgroups) String() string {
 	switch {
 	case c == nil:

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Confinement is what the kernel limits every process of a supervisor to, in addition to its
-// memory. It applies to all that the process starts.
+// Confinement limits every process of a supervisor by the kernel, in addition to its memory. It
+// applies to everything that the process starts.
 type Confinement struct {
-	// that it may add to those its user has already, including threads; 0: DefaultProcesses. The
-	// kernel exempts root
+	// the processes, including threads, that it may add to those of its user; 0: DefaultProcesses.
+	// The kernel exempts root
 	Processes int
-	OpenFiles int   // at once; 0: DefaultOpenFiles
-	FileBytes int64 // of one file that it writes; 0: no limit
+	OpenFiles int   // open at once; 0: DefaultOpenFiles
+	FileBytes int64 // size of one file that it writes; 0: no limit
 	NoNetwork bool  // not even to this machine
 }
 
@@ -70,15 +70,15 @@ func (l *Supervisor) Confine(c Confinement) error {
 	return nil
 }
 
-// SandboxEnv names the variable that says whether modules have a Sandbox: auto, the default, if the
-// kernel can; required, or off.
+// SandboxEnv names the variable that determines whether modules have a Sandbox: auto, the default,
+// if the kernel supports it; required, or off.
 const SandboxEnv = "STOKER_MODULE_SANDBOX"
 
 // Access is what a process and all that it starts may do with files, if the kernel can enforce it:
 // see Sandbox.
 type Access struct {
-	Hidden []string // files and folders that it can't read, there by now or not
-	Write  []string // folders, and files, that are there: it writes nowhere else but in its home, in shared memory and to devices. What is hidden is not written to either
+	Hidden []string // files and directories that it can't read, whether they exist by now or not
+	Write  []string // existing directories and files: it writes nowhere else except in its home, in shared memory and to devices. It can't write to hidden ones either
 }
 
 // Sandbox is an Access in the kernel's terms (landlock(7)), for a process to enter by itself:
@@ -100,25 +100,25 @@ type Rule struct {
 	Rights uint64 `json:"rights"`
 }
 
-// UserEnv names the variable that says whether each process of a module has a user ID of its own:
-// off, the default; on, which is defaultUsers; or a range of IDs that nobody else on the machine
-// uses, such as 70000-70499.
+// UserEnv names the variable that determines whether each process of a module has a user ID of its
+// own: off, the default; on, which is defaultUsers; or a range of IDs that nothing else on the
+// machine uses, such as 70000-70499.
 const UserEnv = "STOKER_MODULE_USER"
 
 // defaultUsers are IDs that distributions leave free: below those that systemd assigns (61184),
-// above those of people.
+// above those of login users.
 const defaultUsers = "60600-61099"
 
-// Bounds of a range. IDs below are for the system and for people; a larger range costs a check of
-// each ID for nothing.
+// Limits of a range. Lower IDs are for the system and for login users; a larger range would only
+// cost a check of each ID.
 const (
 	leastUser = 1000
 	fewUsers  = 16
 	mostUsers = 100_000
 )
 
-// User is a user ID, with the group of the same number, that one process and all that it starts
-// have for themselves. They are in no other group. A nil User is that of this process.
+// User is a user ID, with the group of the same number, that only one process and everything it
+// starts have. They are in no other group. A nil User is that of this process.
 type User struct {
 	ID    int
 	users *Users

@@ -33,8 +33,8 @@ func (c Confinement) check() error {
 // CanIsolate returns an error if processes can't be started without a network.
 func CanIsolate() error { return Confinement{NoNetwork: true}.check() }
 
-// isolate has the process begin in an empty network namespace, in which not even loopback is up. A
-// user who may not make one, like all users but root, makes it within a user namespace in which it
+// isolate makes the process begin in an empty network namespace, in which not even loopback is up.
+// A user who may not make one, as all users but root, makes it within a user namespace in which it
 // is itself and has no more rights outside than before (user_namespaces(7)).
 func (c Confinement) isolate(attr *syscall.SysProcAttr) {
 	if !c.NoNetwork {
@@ -76,8 +76,8 @@ func hasExited(pid int) bool {
 	return err == nil && info.Signo != 0
 }
 
-// limit sets the limits of a process that has just started. It waits for its assignment then; what
-// it starts before is counted from its next child on.
+// limit sets the limits of a process that has just started and waits for its assignment. What it
+// starts before is counted from its next child on.
 func (c Confinement) limit(pid int) error {
 	for resource, most := range c.most(tasks()) {
 		var now unix.Rlimit
@@ -92,7 +92,7 @@ func (c Confinement) limit(pid int) error {
 	return nil
 }
 
-// limits returns those of a process that has a user ID for itself, for it to set.
+// limits returns the limits that a process with a user ID of its own sets for itself.
 func (c Confinement) limits() (map[int]unix.Rlimit, error) {
 	limits := map[int]unix.Rlimit{}
 	for resource, most := range c.most(0) {
@@ -108,7 +108,7 @@ func (c Confinement) limits() (map[int]unix.Rlimit, error) {
 // most returns the limits of a process whose user has some processes and threads already.
 func (c Confinement) most(others int) map[int]uint64 {
 	if c == (Confinement{}) {
-		return nil // nobody said Confine
+		return nil // Confine was not called
 	}
 	limits := map[int]uint64{
 		unix.RLIMIT_CORE:   0, // a core file may hold data
@@ -154,8 +154,8 @@ func tasks() int {
 // architecture.
 type limitCalls struct{ arch, prlimit64, setpriority, ioprioSet uint32 }
 
-// limitCallsOf returns those of an architecture and of the one whose programs its kernel also runs
-// (linux/audit.h, the system call tables).
+// limitCallsOf returns the calls of an architecture and of the one whose programs its kernel also
+// runs (linux/audit.h, the system call tables).
 func limitCallsOf(goarch string) []limitCalls {
 	switch goarch {
 	case "amd64":
@@ -180,9 +180,9 @@ const (
 
 // denials returns a system call filter that refuses to set limits (prlimit64), the priority
 // (setpriority) and the I/O priority (ioprio_set) of any process but the calling one, and allows
-// all other calls. Processes of one user may otherwise set these of each other, and Landlock does
-// not restrict it. A process that names itself by its number is refused, too. On other
-// architectures every call is allowed.
+// all other calls. Otherwise processes of one user may set these for each other, and Landlock does
+// not restrict it. A process that passes its own id is refused, too. On other architectures every
+// call is allowed.
 func denials() []unix.SockFilter { return denialsOf(runtime.GOARCH) }
 
 // denialsOf returns denials for an architecture.
@@ -221,8 +221,8 @@ func ofOthers(call uint32, test []unix.SockFilter) []unix.SockFilter {
 		[]unix.SockFilter{{Code: returnK, K: filterAllow}, {Code: returnK, K: filterDeny}})
 }
 
-// ofUserOrOther tests a call whose arguments are the kind of its target, a process or all of a
-// user, and then which one; 0 is the caller's own.
+// ofUserOrOther tests a call whose first argument is the kind of its target, a process or all of a
+// user, and whose second one identifies it; 0 is the caller's own.
 func ofUserOrOther(user uint32) []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: loadWord, K: offsetArgs + 8},
@@ -244,7 +244,7 @@ type entry struct {
 	Keep bool `json:"keep"`
 }
 
-// command has a command start by Enter. program, if it is not nil, is executed instead of the
+// command makes a command start by Enter. program, if it is not nil, is executed instead of the
 // command's path.
 func (u *User) command(cmd *exec.Cmd, confined Confinement, program *os.File) error {
 	if cmd.Err != nil {
@@ -267,7 +267,7 @@ func (u *User) command(cmd *exec.Cmd, confined Confinement, program *os.File) er
 	if err != nil {
 		return err
 	}
-	// This program by the kernel's name for it: its path may lead to another one by now.
+	// The kernel's name for this program: its path may lead to another one by now.
 	cmd.Path, cmd.Args = "/proc/self/exe", slices.Concat([]string{os.Args[0], enterArgument, string(text), path}, cmd.Args)
 	return nil
 }
@@ -276,8 +276,8 @@ func (u *User) command(cmd *exec.Cmd, confined Confinement, program *os.File) er
 const enterArgument = "enter"
 
 // Enter executes the program of a User's command. A program that uses Users calls it first in its
-// main function, with its arguments, its name included. If they are those of such a command, Enter
-// executes the command's program, and returns only with an error. Otherwise entered is false.
+// main function, with its arguments, its name included. If they are those of a User's command,
+// Enter executes the command's program, and returns only with an error. Otherwise entered is false.
 func Enter(args []string) (entered bool, err error) {
 	if len(args) < 5 || args[1] != enterArgument {
 		return false, nil
@@ -285,7 +285,7 @@ func Enter(args []string) (entered bool, err error) {
 	return true, enter(args[2], args[3], args[4:])
 }
 
-// enter is Enter with the words of a command: an entry, a program and its arguments, its name
+// enter is Enter with the parts of a command: an entry, a program and its arguments, its name
 // included.
 func enter(how, path string, line []string) error {
 	var e entry

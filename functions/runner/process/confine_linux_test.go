@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tryEnv names what this test binary tries as a module would, in a process of its own.
+// tryEnv names what this test binary tries, as a module would, in a process of its own.
 const tryEnv = "STOKER_TEST_TRY"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if name != "confined" {
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // as a module waits for its assignment
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // like a module that waits for its assignment
 	}
 	fmt.Println(try(argument))
 	os.Exit(0)
@@ -67,7 +67,7 @@ func dial(address string) error {
 	return conn.Close()
 }
 
-// manyProcesses starts what sleeps, and ends it all.
+// manyProcesses starts many processes that sleep, and ends them all.
 func manyProcesses(string) (err error) {
 	var started []*os.Process
 	for len(started) < 20_000 && err == nil {
@@ -82,8 +82,8 @@ func manyProcesses(string) (err error) {
 	return err
 }
 
-// confined tries some things as a module of whoever this process is, in a folder. It hides its
-// memory as a worker does, once it has said whether its user may make namespaces at all.
+// confined tries some things as a module of this process's user, in a directory. It hides its
+// memory as a worker does, once it has reported whether its user may make namespaces at all.
 func confined(dir string) error {
 	said := []error{fmt.Errorf("namespaces: %w", errors.Join(errors.New("asked for"), Confinement{NoNetwork: true}.check()))}
 	if err := HideSecrets(); err != nil {
@@ -103,7 +103,7 @@ func confined(dir string) error {
 	return errors.Join(said...)
 }
 
-// tried is what came of trying something as a process of the place.
+// tried returns the output of a process of the supervisor that tries something.
 func tried(supervisor *Supervisor, what string) (string, error) {
 	p, err := supervisor.Start(Command{Line: []string{os.Args[0]}, Env: append(os.Environ(), tryEnv+"="+what)})
 	if err != nil {
@@ -149,9 +149,9 @@ func TestAModuleIsHeldToItsLimits(t *testing.T) {
 	}
 }
 
-// The kernel spares root, so that a test that runs as root becomes nobody for this. Nobody may be
-// forbidden to make user namespaces, and then no module runs without a network: that is said, of a
-// process that hides nothing too.
+// The kernel exempts root, so a test that runs as root becomes nobody for this. Nobody may be
+// forbidden to make user namespaces; then no module runs without a network, and that is reported,
+// also for a process that hides nothing.
 func TestModulesOfAnOrdinaryUserAreHeldToTheirLimits(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "stoker-nobody-")
@@ -162,7 +162,7 @@ func TestModulesOfAnOrdinaryUserAreHeldToTheirLimits(t *testing.T) {
 	program := filepath.Join(dir, "try")
 	text, err := os.ReadFile(os.Args[0])
 	if err == nil {
-		syscall.ForkLock.RLock() // a process that another test starts meanwhile would hold the file open for writing, and "text file busy"
+		syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open for writing: "text file busy"
 		err = errors.Join(os.WriteFile(program, text, 0o755), os.Chmod(dir, 0o777))
 		syscall.ForkLock.RUnlock()
 	}

@@ -10,7 +10,7 @@
 // the mark is found by its cgroup. Without cgroups it is found by its brand, a system call filter
 // that each process inherits and can't remove, once it has become an orphan and so a child of this
 // process. It is ended when no process is busy any more that was busy when it began. The filter
-// also refuses to set limits and priorities of other processes, including the worker.
+// also refuses calls that set limits and priorities of other processes, including the worker.
 //
 // With an Access, the kernel restricts by Landlock what a process may do with files, and lets it
 // neither signal processes outside its sandbox nor read the memory of any: see CanSandbox.
@@ -22,15 +22,15 @@
 // # Memory
 //
 // A memory limit applies to everything that a process starts together. Without a cgroup the caller
-// has to check GroupMemoryBytes regularly; memory that grows faster than that is up to the kernel,
-// which then knows no limit of ours and may end anything.
+// has to check GroupMemoryBytes regularly; if memory grows faster than that, the kernel, which does
+// not know the limit, may end any process.
 //
 // With a cgroup to divide, the kernel itself enforces the limit of each process, not counting page
-// cache that can be dropped. Open gets its name, and fails if it can't be used: "own", the one that
-// this process is in, or the path of another. Without a name, cgroups are left alone: with version
-// 2 a cgroup can be divided only when no process is in it, so this process, the worker, has to move
-// into a cgroup of its own below, stoker-worker. It moves no other process, and refuses if there
-// are others.
+// cache that can be dropped. Open takes its name, and fails if it can't be used: "own" for the one
+// that this process is in, or the path of another. Without a name, cgroups are not used: with
+// version 2 a cgroup can be divided only when no process is in it, so this process, the worker, has
+// to move into a cgroup of its own below it, stoker-worker. It moves no other process, and fails if
+// there are others.
 //
 // Ways to have one, with the name in the worker's STOKER_CGROUP:
 //

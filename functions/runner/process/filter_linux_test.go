@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// others tries what limits other processes, and what limits this one.
+// others tries calls that limit other processes, and calls that limit this one.
 func others(string) error {
 	parent := os.Getppid()
 	var said []string

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter is executed here as the kernels of both architectures would, whichever this one is:
-// package bpf's machine reads words in the order of a network, and so they are written in that.
+// The filter is executed as the kernels of both architectures would, on any machine. Package bpf's
+// machine reads words in network byte order, so they are written in that.
 func TestTheFilterRefusesWhatLimitsOthersOnEachArchitecture(t *testing.T) {
 	t.Parallel()
 	const x32 = 0x40000000
@@ -24,7 +24,7 @@ func TestTheFilterRefusesWhatLimitsOthersOnEachArchitecture(t *testing.T) {
 	for name, machine := range map[string]struct {
 		goarch string
 		numbers
-		bit uint32 // that the kernel leaves out of the number
+		bit uint32 // a bit that the kernel leaves out of the number
 	}{
 		"amd64":       {"amd64", numbers{unix.AUDIT_ARCH_X86_64, 302, 141, 251, 39}, 0},
 		"x32":         {"amd64", numbers{unix.AUDIT_ARCH_X86_64, 302, 141, 251, 39}, x32},
@@ -66,8 +66,8 @@ func TestTheFilterRefusesWhatLimitsOthersOnEachArchitecture(t *testing.T) {
 	}
 }
 
-// A system call of an architecture that a kernel does not run, and a filter for one that is not
-// known, refuse nothing.
+// A filter refuses nothing for a system call of an architecture that the kernel does not run, or if
+// the architecture is not known.
 func TestTheFilterKnowsItsArchitecturesAlone(t *testing.T) {
 	t.Parallel()
 	for goarch, arch := range map[string]uint32{"amd64": unix.AUDIT_ARCH_AARCH64, "arm64": unix.AUDIT_ARCH_X86_64, "riscv64": unix.AUDIT_ARCH_RISCV64} {
@@ -97,7 +97,7 @@ func machineOf(t *testing.T, goarch string) *bpf.VM {
 	return machine
 }
 
-// callData is a struct seccomp_data (seccomp(2)) of a machine whose low halves come first.
+// callData returns a struct seccomp_data (seccomp(2)) of a machine whose low halves come first.
 func callData(arch, number uint32, args [6]uint64) []byte {
 	data := binary.BigEndian.AppendUint32(nil, number)
 	data = binary.BigEndian.AppendUint32(data, arch)
@@ -109,7 +109,7 @@ func callData(arch, number uint32, args [6]uint64) []byte {
 	return data
 }
 
-// everyThread looks at all threads of this process, some of which are new: each has the filter and
+// everyThread checks all threads of this process, some of which are new: each has the filter and
 // gets no new privileges.
 func everyThread(string) error {
 	var started, seen sync.WaitGroup

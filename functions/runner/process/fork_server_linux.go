@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ForkServer is a process that has loaded what takes seconds to load, and forks a child for each
-// job. Its children are processes like any other, in groups, homes and cgroups of their own; the
-// kernel ends them with the server. Its protocol is documented by the other side, fork.py of
-// functions/runner/python.
+// ForkServer is a process that has loaded libraries that take seconds to load, and forks a child
+// for each job. Its children are processes like any other, in groups, homes and cgroups of their
+// own; the kernel ends them with the server. Its protocol is documented by the other side, fork.py
+// of functions/runner/python.
 type ForkServer struct {
 	*Process
 
@@ -29,9 +29,9 @@ type ForkServer struct {
 	failed     error // to be read when ready is closed
 	size       int64 // resident bytes when it was ready
 
-	asking sync.Mutex // one question at a time
+	asking sync.Mutex // one request at a time
 	socket *net.UnixConn
-	broken error // it did not answer: nothing is asked any more
+	broken error // it did not answer: no further requests are sent
 }
 
 // answer is a message of the server.
@@ -43,9 +43,9 @@ type answer struct {
 	MaxRSS  int64  `json:"maxrss"` // in rssUnit
 }
 
-// Bounds of requests to a server.
+// Limits of requests to a server.
 const (
-	answerTime  = 30 * time.Second // for one answer: it does nothing else, but may have to wait for a processor
+	answerTime  = 30 * time.Second // for one answer: the server does nothing else, but may have to wait for a processor
 	answerBytes = 64 << 10
 	lastWords   = 5 * time.Second // for the log of one that failed before it was ready
 )
@@ -54,8 +54,8 @@ const (
 // output and progress.
 const forkEnv = "STOKER_FORK_FD"
 
-// markPadding is by how many slashes a server's mark is longer than its home: its children write
-// the marks of their own homes over it, which differ in the digits of a random number.
+// markPadding is by how many slashes a server's mark is longer than its home: its children
+// overwrite it with the marks of their own homes, which differ in the digits of a random number.
 const markPadding = 16
 
 // StartForkServer runs a command that becomes a server. access limits what it and its children may
@@ -90,7 +90,7 @@ func (l *Supervisor) StartForkServer(line, env []string, access *Access) (*ForkS
 	return s, nil
 }
 
-// packetPair makes a socket that keeps packets apart (unix(7), SOCK_SEQPACKET).
+// packetPair makes a socket that preserves the boundaries of packets (unix(7), SOCK_SEQPACKET).
 func packetPair() (ours, theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -99,12 +99,12 @@ func packetPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "fork server"), os.NewFile(uintptr(pair[1]), "fork server"), nil
 }
 
-// Wait writes what the server prints to log, and returns when the server has ended.
+// Wait writes the server's output to log, and returns when the server has ended.
 func (s *ForkServer) Wait(log io.Writer) {
 	printed := make(chan struct{})
 	go func() { defer close(printed); _, _ = io.Copy(log, s.Output) }()
 	if s.failed = s.greet(); s.failed != nil {
-		select { // its log says why it failed, and its end arrives by another way than the socket
+		select { // its log says why it failed, and its end is reported separately from the socket
 		case <-printed:
 		case <-time.After(lastWords):
 		}
@@ -126,11 +126,11 @@ func (s *ForkServer) greet() error {
 // Ready is closed when the server can fork, or never will.
 func (s *ForkServer) Ready() <-chan struct{} { return s.ready }
 
-// Failed returns why it never will, once Ready is closed.
+// Failed returns why the server never will, once Ready is closed.
 func (s *ForkServer) Failed() error { return s.failed }
 
-// Fit reports whether it may fork again, having grown by at most growth bytes since it was ready:
-// its children inherit the growth.
+// Fit reports whether the server may fork again, having grown by at most growth bytes since it was
+// ready: its children inherit the growth.
 func (s *ForkServer) Fit(growth int64) bool {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -138,8 +138,9 @@ func (s *ForkServer) Fit(growth int64) bool {
 	return s.broken == nil && !s.Dead() && size <= s.size+growth
 }
 
-// ask sends one request and reads its answer. A server that once fails to answer is not asked
-// again: a late answer would be taken for that of another request. Its children work on.
+// ask sends one request and reads its answer. Once a server has failed to answer it gets no more
+// requests, because a late answer would be taken for that of another request. Its children
+// continue.
 func (s *ForkServer) ask(request any, files ...*os.File) (answer answer, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -159,7 +160,7 @@ func (s *ForkServer) exchange(request any, files []*os.File) (answer, error) {
 	}
 	var descriptors []int
 	for _, file := range files {
-		descriptors = append(descriptors, int(file.Fd())) // which makes it block, as a child expects
+		descriptors = append(descriptors, int(file.Fd())) // makes it block, as a child expects
 	}
 	if err := s.socket.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return answer{}, err
@@ -237,7 +238,7 @@ func (f *forked) drop() error {
 
 func (f *forked) pid() int { return f.number }
 
-// held is false once the server is gone: its children are then gone too, and their numbers may be
+// held is false once the server is gone: its children are then gone too, and their ids may be
 // reused.
 func (f *forked) held() bool { return !f.server.Dead() }
 

@@ -33,7 +33,7 @@ func TestAForkedProcessReportsHowItEnded(t *testing.T) {
 	}
 }
 
-// The kernel ends the children of a server that is killed, and their numbers are anyone's then.
+// The kernel ends the children of a server that is killed, and their ids may then be reused.
 func TestChildrenOfAKilledServerEndWithIt(t *testing.T) {
 	t.Parallel()
 	server := startedForkServer(t, nil)
@@ -51,7 +51,7 @@ func TestChildrenOfAKilledServerEndWithIt(t *testing.T) {
 	}
 }
 
-// The real kernel, version 2: a child is born in its parent's cgroup, and works in one of its own.
+// The real kernel, version 2: a child begins in its parent's cgroup, and works in one of its own.
 func TestAForkedProcessIsMovedToItsCgroupOfVersion2(t *testing.T) {
 	t.Parallel()
 	server := startedForkServer(t, &cgroups{dir: unifiedCgroup(t), v2: true, mkdir: makeCgroup, rmdir: os.Remove})

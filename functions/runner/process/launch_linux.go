@@ -18,10 +18,10 @@ import (
 )
 
 // launch starts a command from a thread of its own, on which it sets what the child inherits: no
-// new privileges by set-user-ID programs, the brand, and the sandbox. The thread lives as long as
-// the child, because the kernel takes it for the parent (PR_SET_PDEATHSIG). Only the descriptors
-// that the command names reach the child. exited is closed when the child has exited; it is a
-// zombie then.
+// new privileges from set-user-ID programs, the brand, and the sandbox. The thread lives as long as
+// the child, because to the kernel it is the parent (PR_SET_PDEATHSIG). Only the descriptors that
+// the command names reach the child. exited is closed when the child has exited; it is a zombie
+// then.
 func launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error) {
 	started, over := make(chan error), make(chan struct{})
 	go func() {
@@ -89,7 +89,7 @@ func Run(cmd *exec.Cmd, home string, bounds Bounds) error {
 		_ = cmd.Process.Kill() // before it is waited for
 	}
 	<-exited
-	// its number is not reused until it is waited for
+	// its id is not reused until it is waited for
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	err = cmd.Wait()
 	f.leave()
@@ -223,7 +223,7 @@ func Seal(path string, sum io.Writer) (program *os.File, err error) {
 	return moveUp(memory, path)
 }
 
-// moveUp returns the file by another descriptor, which a child does not use for its own.
+// moveUp returns the file with another descriptor, which a child does not use for its own.
 func moveUp(file *os.File, path string) (*os.File, error) {
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, programFD)
 	if err != nil {

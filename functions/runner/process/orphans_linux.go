@@ -14,21 +14,21 @@ import (
 // Orphans are processes whose parents have ended. As a subreaper (PR_SET_CHILD_SUBREAPER(2const))
 // this process becomes the parent of those that its children leave, whatever session, group or
 // environment they have; the brand distinguishes them from other children. The kernel does not say
-// whose orphan a process was. It can only be that of a process that was busy when it began, and so
-// it is ended when no such process is left.
+// whose orphan a process was. It can only belong to a process that was busy when it began, so it is
+// ended when no such process is left.
 
 // families are the leaders that are children of this process, and those that are busy.
 var families = struct {
-	starting sync.RWMutex // read-held from a leader's start until it is known: nobody takes it for an orphan
+	starting sync.RWMutex // read-held from a leader's start until it is registered, so that it is not taken for an orphan
 
 	sync.Mutex
-	leaders map[int]*family   // by their numbers
+	leaders map[int]*family   // by their ids
 	busy    map[*family]int64 // since when, in ticks since the machine started
 }{leaders: map[int]*family{}, busy: map[*family]int64{}}
 
 // family is a process's entry in families.
 type family struct {
-	pid int // of a leader that is a child of this process; 0: it is another's
+	pid int // id of a leader that is a child of this process; 0: it is another's
 }
 
 func (f *family) setBusy(busy bool) {
@@ -49,7 +49,7 @@ func (f *family) join(pid int) {
 	families.leaders[pid] = f
 }
 
-// leaders returns the numbers of all leaders that are children of this process.
+// leaders returns the ids of all leaders that are children of this process.
 func leaders() []int {
 	families.Lock()
 	defer families.Unlock()
@@ -61,7 +61,7 @@ func (f *family) leave() {
 	f.setBusy(false)
 	families.Lock()
 	defer families.Unlock()
-	if families.leaders[f.pid] == f { // otherwise its number is reused by now
+	if families.leaders[f.pid] == f { // otherwise its id is reused by now
 		delete(families.leaders, f.pid)
 	}
 }
@@ -88,7 +88,7 @@ func orphansAmong(all []processStat) (found []orphan) {
 	return found
 }
 
-// endOrphans ends those that belong to no busy process, and waits for those that have ended.
+// endOrphans ends the orphans that belong to no busy process, and waits for those that have ended.
 func endOrphans() {
 	for end := time.Now().Add(strayTime); time.Now().Before(end); {
 		ended := false
@@ -106,7 +106,7 @@ func endOrphans() {
 	}
 }
 
-// belongs reports whether a process is busy that was busy when this one began. A tick is a
+// belongs reports whether a process is busy that was busy when the orphan began. A tick is a
 // hundredth of a second; one more allows for rounding.
 func (o orphan) belongs() bool {
 	families.Lock()
@@ -126,7 +126,7 @@ func (o orphan) end(until time.Time) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	// its number is not reused until somebody waits for it
+	// its id is not reused until it is waited for
 	if !branded(o.pid) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return false
 	}
@@ -135,8 +135,8 @@ func (o orphan) end(until time.Time) bool {
 	return true
 }
 
-// reapOrphan waits for an orphan that has ended, and reports whether it is gone. One with threads
-// left is not.
+// reapOrphan waits for an orphan that has ended, and reports whether it is gone. One that still has
+// threads is not.
 func reapOrphan(pid int) bool {
 	for {
 		reaped, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
@@ -154,7 +154,8 @@ func (f *family) hasAny(orphans []orphan) bool {
 	return slices.ContainsFunc(orphans, func(o orphan) bool { return !o.zombie && (!busy || o.began+1 >= since) })
 }
 
-// ticks is the time since the machine started as in proc_pid_stat(5), in hundredths of a second.
+// ticks returns the time since the machine started as in proc_pid_stat(5), in hundredths of a
+// second.
 func ticks() int64 {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // every Linux has it

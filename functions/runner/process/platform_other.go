@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too
-// small.
+// rssUnit is the unit of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the value is
+// too small.
 const rssUnit = 1
 
 // groupOfItsOwn makes the child the leader of a new session, and so of a new group, without access
 // to the worker's terminal.
 func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// launch starts a command, and waits for it, so that its number is free when the rest of its group
-// is killed: there is a very small chance to hit another process, which Linux does not have.
+// launch starts a command, and waits for it, so its id is free when the rest of its group is
+// killed: there is a very small chance of killing another process, which does not exist on Linux.
 func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	over := make(chan struct{})
-	go func() { defer close(over); _ = cmd.Wait() }() // ProcessState has how it ended
+	go func() { defer close(over); _ = cmd.Wait() }() // ProcessState tells how it ended
 	return over, nil
 }
 
@@ -162,7 +162,7 @@ func OpenUsers(text string) (*Users, error) {
 // CanChangeUser fails: modules can't have users of their own here.
 func CanChangeUser() error { return errors.New("modules have users of their own on Linux alone") }
 
-// Enter does nothing: no process is started by it here.
+// Enter does nothing: it starts no processes here.
 func Enter([]string) (entered bool, err error) { return false, nil }
 
 // Has is false: there are no IDs.

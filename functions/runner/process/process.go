@@ -12,9 +12,9 @@ import (
 // Process is a child, the leader of a process group of its own. The caller ends it with End, or
 // with Reap and then Release.
 type Process struct {
-	Stdin    *os.File // we write
-	Output   *os.File // we read its standard output and error
-	Progress *os.File // we read its descriptor ProgressFD
+	Stdin    *os.File // the parent writes to it
+	Output   *os.File // the parent reads the child's standard output and error from it
+	Progress *os.File // the parent reads the child's descriptor ProgressFD from it
 	Home     string   // HOME, TMPDIR and working directory
 	Cgroup   *Cgroup  // nil: the kernel does not enforce its memory limit
 	User     *User    // nil: that of this process
@@ -22,24 +22,24 @@ type Process struct {
 	leader leader
 	exited chan struct{}
 	family family
-	// a process with the same user that is not this one's: the server that forked it; 0: none
+	// a process with the same user that is not part of this one: the server that forked it; 0: none
 	spare  int
-	leased bool // the user is this process's to give back
+	leased bool // the process has to give the user back
 }
 
 // ProgressFD is the descriptor that a process has in addition to the usual three: what it writes
 // there is read from Progress.
 const ProgressFD = 3
 
-// MarkEnv names the variable with the home of the process that another one belongs to. Processes
-// that leave its group are found by it.
+// MarkEnv names the variable with the home of the process that another one belongs to. It
+// identifies processes that leave the group.
 const MarkEnv = "STOKER_MODULE"
 
-// Command is what a process runs. It waits where it reads its standard input.
+// Command is the program that a process runs. It waits when it reads its standard input.
 type Command struct {
 	Line    []string // the program and its arguments
-	Env     []string // besides which it has its home and its mark in its environment
-	Program *os.File // a sealed copy, which is executed in the place of Line[0]; nil: Line[0] is. It is not closed
+	Env     []string // in addition to which its environment has its home and its mark
+	Program *os.File // a sealed copy that is executed in place of Line[0]; nil: Line[0] is. It is not closed
 	Access  *Access  // nil: that of this process
 }
 
@@ -58,12 +58,12 @@ func (l *Supervisor) Start(c Command) (*Process, error) {
 	})
 }
 
-// environment is env with the variables of a process's own.
+// environment returns env with a process's own variables.
 func (p *Process) environment(env []string, mark string) []string {
 	return append(env[:len(env):len(env)], "HOME="+p.Home, "TMPDIR="+p.Home, MarkEnv+"="+mark)
 }
 
-// begin makes everything that belongs to a process, and has launch start its leader with the
+// begin makes everything that belongs to a process, and calls launch to start its leader with the
 // child's ends of the pipes. server is the process that forks it, whose user it has; nil: it has
 // one of its own if there are users.
 func (l *Supervisor) begin(name string, server *Process, launch func(*Process, *childEnds) (leader, error)) (p *Process, err error) {
@@ -107,15 +107,16 @@ func makeHome(parent, prefix string, user *User) (home string, err error) {
 	return home, os.Chown(home, user.ID, user.ID)
 }
 
-// Files is the path of a directory for files that the process is given. The caller makes it, and it
-// is removed with the home. With an Access, the process can't write there.
+// Files returns the path of a directory for files that the process is given. The caller makes it,
+// and it is removed with the home. With an Access, the process can't write there.
 func (p *Process) Files() string { return p.Home + "-files" }
 
-// SetBusy sets whether the process is working for a caller. What it starts meanwhile is its own as
-// long as it is busy: see orphans.
+// SetBusy sets whether the process is working for a caller. Processes that it starts meanwhile
+// belong to it for as long as it is busy: see orphans.
 func (p *Process) SetBusy(busy bool) { p.family.setBusy(busy) }
 
-// Exited is closed when the leader has exited. Until it is reaped, its number is not reused.
+// Exited returns a channel that is closed when the leader has exited. Until it is reaped, its id is
+// not reused.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Dead reports whether the leader has exited.
@@ -185,7 +186,7 @@ func (e *childEnds) open(p *Process) (err error) {
 
 func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
 
-// End kills the whole group, waits for its leader, and releases what belonged to it.
+// End kills the whole group, waits for its leader, and releases the process's resources.
 func (p *Process) End() {
 	p.Reap()
 	p.Release()
@@ -221,20 +222,20 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// PID is the leader's process ID, and so the group's.
+// PID returns the leader's process ID, which is also the group's.
 func (p *Process) PID() int { return p.leader.pid() }
 
-// Signal sends a signal to the whole group, unless the group is gone or its number may be reused by
-// now.
+// Signal sends a signal to the whole group, unless the group is gone or its id may have been
+// reused.
 func (p *Process) Signal(s syscall.Signal) {
 	if p.leader.held() {
 		_ = syscall.Kill(-p.PID(), s)
 	}
 }
 
-// Reap kills the group, waits for its leader, and kills what left the group. It waits for the
-// leader after the signals: until then the number is not reused, and a signal can't hit another
-// process. The second signal is for processes that were started while the first was sent.
+// Reap kills the group, waits for its leader, and kills the processes that left the group. It waits
+// for the leader after the signals: until then the id is not reused, and a signal can't reach
+// another process. The second signal is for processes that were started while the first was sent.
 func (p *Process) Reap() Exit {
 	p.Signal(syscall.SIGKILL)
 	<-p.exited
@@ -252,22 +253,22 @@ func (p *Process) Reap() Exit {
 type leader interface {
 	pid() int
 
-	// held reports whether the number is certainly its own. It is until Reap, as long as its parent
-	// lives.
+	// held reports whether the id is certainly the leader's own. It is until Reap, as long as its
+	// parent lives.
 	held() bool
 
 	// await returns when it has exited.
 	await()
 
-	// reap frees the number, and returns how the leader ended. It is called once, after await.
+	// reap frees the id, and returns how the leader ended. It is called once, after await.
 	reap() Exit
 }
 
 // Exit is how a leader ended.
 type Exit struct {
 	Status      syscall.WaitStatus
-	MaxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child it waited for; 0: not known
-	// its parent has ended and taken it along, or does not answer: Status is not its own
+	MaxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child that it waited for; 0: not known
+	// its parent has ended, and it with it, or does not answer: Status is not its own
 	Unknown bool
 }
 
@@ -283,13 +284,13 @@ func (c command) held() bool { return true }
 func (c command) await() { <-c.exited }
 
 func (c command) reap() Exit {
-	_ = c.cmd.Wait() // ProcessState has how it ended
+	_ = c.cmd.Wait() // ProcessState tells how it ended
 	state := c.cmd.ProcessState
 	status, _ := state.Sys().(syscall.WaitStatus)
 	return Exit{Status: status, MaxRSSBytes: maxRSS(state)}
 }
 
-// maxRSS is in bytes.
+// maxRSS returns bytes.
 func maxRSS(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -27,7 +27,7 @@ func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	}
 }
 
-// supervisorWith is a Supervisor whose processes have these cgroups.
+// supervisorWith returns a Supervisor whose processes have these cgroups.
 func supervisorWith(t *testing.T, groups *cgroups) *Supervisor {
 	t.Helper()
 	if err := adoptOrphans(); err != nil {

@@ -38,15 +38,15 @@ const (
 	scopeSignals         = 1 << 1 // version 6
 )
 
-// Versions of Landlock that introduce what is used.
+// Versions of Landlock that introduced the features used here.
 const (
-	landlockLeast    = 2 // Linux 5.19: before, files could not be moved between folders at all
+	landlockLeast    = 2 // Linux 5.19: before that, files could not be moved between directories at all
 	landlockTruncate = 3 // Linux 6.2
 	landlockScopes   = 6 // Linux 6.12
 	landlockThreads  = 8 // Linux 7.0: all threads of a process enter a sandbox together
 )
 
-// landlockVersion is the kernel's, 0 if it has none or if it is switched off.
+// landlockVersion returns the kernel's version, 0 if it has no Landlock or if it is switched off.
 var landlockVersion = sync.OnceValue(func() int {
 	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
@@ -67,8 +67,8 @@ func CanSandbox() error {
 	return nil
 }
 
-// SandboxLacks describes what the kernel's Landlock is too old for; nothing if it has everything
-// that is used.
+// SandboxLacks lists the features that the kernel's Landlock is too old for; nothing if it has all
+// that are used.
 func SandboxLacks() (lacks []string) {
 	if landlockVersion() < landlockTruncate {
 		lacks = append(lacks, "files elsewhere can be cut off (Linux 6.2)")
@@ -106,8 +106,8 @@ func (a Access) Sandbox(home string) *Sandbox {
 	return s
 }
 
-// devices are those that programs write to: null and similar devices, shared memory, terminals of
-// their own, and GPUs.
+// devices returns the devices that programs write to: null and similar devices, shared memory,
+// their own terminals, and GPUs.
 func devices() []string {
 	found := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/ptmx", "/dev/kfd", "/dev/dri", "/dev/dxg",
 		"/dev/infiniband"}
@@ -129,9 +129,9 @@ func resolve(path string) string {
 	}
 }
 
-// around lists paths that together hold everything that is now below dir, except what is hidden:
-// dir itself if nothing below it is. What is added later to a directory on the way to something
-// hidden is hidden too.
+// around lists paths that together contain everything that is now below dir, except hidden paths:
+// dir itself if none is below it. Anything that is added later to a directory on the way to a
+// hidden path is hidden too.
 func around(dir string, hidden []string) (paths []string) {
 	below := slices.DeleteFunc(slices.Clone(hidden), func(path string) bool { return path != dir && !isBelow(path, dir) })
 	if slices.Contains(below, dir) {
@@ -142,7 +142,7 @@ func around(dir string, hidden []string) (paths []string) {
 	}
 	entries, _ := os.ReadDir(dir) // those that could be read
 	for _, entry := range entries {
-		if entry.Type()&fs.ModeSymlink == 0 { // its target has its own path
+		if entry.Type()&fs.ModeSymlink == 0 { // its target has a path of its own
 			paths = append(paths, around(filepath.Join(dir, entry.Name()), below)...)
 		}
 	}
@@ -153,8 +153,8 @@ func isBelow(path, dir string) bool {
 	return dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// enter confines the calling thread, and what it starts from now on, to the sandbox, but not the
-// other threads of this process.
+// enter confines the calling thread, and everything it starts from now on, to the sandbox, but not
+// the other threads of this process.
 func (s *Sandbox) enter() error {
 	if s == nil {
 		return nil
@@ -162,7 +162,7 @@ func (s *Sandbox) enter() error {
 	attr := struct{ fs, net, scoped uint64 }{fs: s.Handled, scoped: s.Scoped}
 	size := unsafe.Sizeof(attr)
 	if s.Scoped == 0 {
-		size = unsafe.Sizeof(attr.fs) // all that the first versions know
+		size = unsafe.Sizeof(attr.fs) // all that the first versions support
 	}
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
@@ -180,7 +180,7 @@ func (s *Sandbox) enter() error {
 	return nil
 }
 
-// add grants nothing on a path that does not exist, or that this user can't reach.
+// add grants nothing on a path that does not exist, or that this user can't access.
 func (r Rule) add(ruleset int) error {
 	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
@@ -207,7 +207,7 @@ func (r Rule) add(ruleset int) error {
 }
 
 // HideSecrets keeps other processes of the same user, including those started here, from reading
-// this one's environment and memory, where the credentials of the bus and the store are
+// this process's environment and memory, which contain the credentials of the bus and the store
 // (PR_SET_DUMPABLE(2const)).
 func HideSecrets() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// strayTime bounds the search for processes that left their group: one that starts others faster
+// strayTime limits the search for processes that left their group: one that starts others faster
 // than they can be found is left to the container around the worker.
 const strayTime = time.Second
 
@@ -21,8 +21,9 @@ const strayTime = time.Second
 // ended.
 func endStrays(home string) { endThose(func(pid int) bool { return marked(pid, home) }) }
 
-// endThose kills some processes, and waits until they have ended. It can't hit another process by a
-// reused number: it opens a pidfd first, and then checks that the process is one of them.
+// endThose kills the processes for which are returns true, and waits until they have ended. A
+// reused id can't make it kill another process: it opens a pidfd first, and then checks that the
+// process is one of them.
 func endThose(are func(pid int) bool) {
 	for end := time.Now().Add(strayTime); time.Now().Before(end); {
 		var strays []int
@@ -41,7 +42,7 @@ func endThose(are func(pid int) bool) {
 }
 
 // Alone reports whether only the leader runs on the process's behalf. If a process ends during the
-// check it checks again, a few times: the process may have started another one.
+// check, Alone checks again, up to a few times: the process may have started another one.
 func (p *Process) Alone() bool {
 	for range 3 {
 		switch others, complete := p.others(); {
@@ -54,7 +55,7 @@ func (p *Process) Alone() bool {
 	return true
 }
 
-// others reports whether something else runs on the process's behalf: processes with its mark; its
+// others reports whether anything else runs on the process's behalf: processes with its mark; its
 // children and its group, which have no mark for a moment during exec; its orphans; and the
 // processes in its cgroup.
 func (p *Process) others() (found, complete bool) {
@@ -106,7 +107,7 @@ func (p *Process) belongings() (found []processStat) {
 		if is, decided := mine[pid]; decided || !there {
 			return is
 		}
-		mine[pid] = false // numbers that were given away meanwhile may make a circle
+		mine[pid] = false // ids that were reused meanwhile may make a circle
 		mine[pid] = one.group() == p.PID() || belongs(one.parent())
 		return mine[pid]
 	}
@@ -171,20 +172,20 @@ func awaitPidfd(fd int, end time.Time) {
 	}
 }
 
-// marked reports whether a process has the mark of the one that home belongs to. It is false for
-// one whose environment this user may not read, and for one that has ended.
+// marked reports whether a process has the mark of the one that home belongs to. It is false for a
+// process whose environment this user may not read, and for one that has ended.
 func marked(pid int, home string) bool {
 	return hasMark(environOf(pid), home)
 }
 
-// environOf reads proc_pid_environ(5). It is empty if it can't be read.
+// environOf reads proc_pid_environ(5). It returns nothing if it can't be read.
 func environOf(pid int) []byte {
 	folder := "/proc/" + strconv.Itoa(pid)
 	environ, err := os.ReadFile(folder + "/environ")
 	if err != nil || len(environ) > 0 {
 		return environ
 	}
-	// the first thread may have exited, and then has no environment; the others have it
+	// the first thread may have exited, and then has no environment; the other threads have it
 	threads, _ := os.ReadDir(folder + "/task")
 	for _, thread := range threads {
 		if environ, _ = os.ReadFile(folder + "/task/" + thread.Name() + "/environ"); len(environ) > 0 {
@@ -236,8 +237,8 @@ func (p processStat) field(number int) int64 {
 	return 0
 }
 
-// zombie reports whether the process has ended, and only has to be waited for. One whose first
-// thread has exited looks the same while others of its threads run.
+// zombie reports whether the process has ended, and only has to be waited for. A process whose
+// first thread has exited looks the same while other threads of it run.
 func (p processStat) zombie() bool { return p.headless() && p.field(20) <= 1 }
 
 // headless reports whether the first thread of the process has exited.
@@ -246,22 +247,22 @@ func (p processStat) headless() bool { return len(p.rest) > 0 && p.rest[0] == 'Z
 func (p processStat) parent() int { return int(p.field(4)) }
 func (p processStat) group() int  { return int(p.field(5)) }
 
-// began is in ticks since the machine started.
+// began returns when the process started, in ticks since the machine started.
 func (p processStat) began() int64 { return p.field(22) }
 
-// ofKernel reports whether this is a kernel thread (PF_KTHREAD), which no process can be.
+// ofKernel reports whether this is a kernel thread (PF_KTHREAD), which no process of ours is.
 func (p processStat) ofKernel() bool { return p.field(9)&0x00200000 != 0 }
 
-// newProcessStat copies what it keeps.
+// newProcessStat copies the parts of text that it keeps.
 func newProcessStat(pid int, text []byte) (p processStat, ok bool) {
 	_, rest, ok := bytes.Cut(text[bytes.LastIndexByte(text, ')')+1:], []byte(" "))
 	return processStat{pid: pid, rest: bytes.Clone(rest)}, ok
 }
 
-// eachProcess calls do for the processes that exist, except kernel threads. A process that ends
-// meanwhile is left out, and complete is false: it may have started another one that was not seen.
+// eachProcess calls do for each existing process except kernel threads. If a process ends meanwhile
+// it is left out, and complete is false: it may have started another one that was not seen.
 //
-// Files are read by plain system calls: os.ReadFile takes twice as many, and this runs after every
+// It reads files by plain system calls: os.ReadFile takes twice as many, and this runs after every
 // job.
 func eachProcess(do func(processStat)) (complete bool) {
 	proc, err := os.Open("/proc")
@@ -304,7 +305,7 @@ func readAt(folder int, path string, buffer []byte) ([]byte, error) {
 	}
 }
 
-// rssUnit is that of ru_maxrss: kibibytes (getrusage(2)).
+// rssUnit is the unit of ru_maxrss: kibibytes (getrusage(2)).
 const rssUnit = 1 << 10
 
 // groupOfItsOwn makes the child the leader of a new session, and so of a new group, which the
@@ -366,7 +367,7 @@ func statusBytes(status []byte, name string) int64 {
 }
 
 // rss returns the resident size of a process: the 24th field of its stat, in pages. If its first
-// thread has exited, that has none; the process's other threads have it.
+// thread has exited, that has none, and its other threads have it.
 func rss(p processStat) int64 {
 	pages := p.field(24)
 	if p.headless() && !p.zombie() {

@@ -39,7 +39,8 @@ func TestAMarkIsThatOfOneHomeOrOfThoseBelowIt(t *testing.T) {
 	}
 }
 
-// The search is part of every job: it may cost no more than a small part of a process's start.
+// The search runs for every job, so it may take only a small part of the time that a process takes
+// to start.
 func BenchmarkFindStrays(b *testing.B) {
 	home := strings.Repeat("/none", 3)
 	for b.Loop() {
@@ -47,7 +48,7 @@ func BenchmarkFindStrays(b *testing.B) {
 	}
 }
 
-// session says which session the process is in.
+// session prints the session of this process.
 func session(string) error {
 	own, err := unix.Getsid(0)
 	if err != nil {
@@ -79,10 +80,10 @@ func TestAModuleHasASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// held is what a process has that holds memory.
+// held is how many bytes a process holds that holds memory.
 const held = 64 << 20
 
-// holdMemory has memory until it is killed.
+// holdMemory holds memory until it is killed.
 func holdMemory(string) error {
 	memory := make([]byte, held)
 	for i := range memory {
@@ -94,8 +95,8 @@ func holdMemory(string) error {
 	return nil
 }
 
-// A process that leaves the group, the session and its parent, and takes off its mark, holds memory
-// on its job's behalf all the same.
+// A process that leaves the group, the session and its parent, and removes its mark, still counts
+// as part of its job.
 func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 	for name, leave := range map[string]string{
 		"in the group": "%s &", "in a session of its own": "setsid %s &", "an orphan with the mark": "setsid /bin/sh -c '%s &'",
@@ -127,7 +128,7 @@ func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 			if got := p.GroupMemoryBytes(); got < held || got > 8*held { // under the race detector it takes several times as much
 				t.Errorf("counted %d MiB, want those of the process that holds %d", got>>20, held>>20)
 			}
-			before.SetBusy(true) // after what holds the memory began
+			before.SetBusy(true) // after the process began that holds the memory
 			if got := before.GroupMemoryBytes(); got > held/2 {
 				t.Errorf("of another job are counted %d MiB", got>>20)
 			}
@@ -174,11 +175,12 @@ func statOf(t *testing.T, text string) processStat {
 	return p
 }
 
-// leavesOrphan starts a process that has no mark, a session of its own, and no parent that lives.
+// leavesOrphan starts a process that has no mark, a session of its own, and a parent that has
+// ended.
 const leavesOrphan = "read line; /usr/bin/env -i /bin/sh -c 'setsid sh -c \"sleep 600 & echo \\$!\"'; read line"
 
-// Tests of orphans run one after another: those of one may be taken for those of any process
-// that is busy at the same time.
+// Tests of orphans run one after another: those of one may be taken for those of any process that
+// is busy at the same time.
 
 func TestAProcessWithoutAMarkEndsWithItsJobWithoutACgroup(t *testing.T) {
 	p, orphan := orphaned(t)
@@ -188,7 +190,7 @@ func TestAProcessWithoutAMarkEndsWithItsJobWithoutACgroup(t *testing.T) {
 	}
 }
 
-// What has no mark may belong to any job that ran when it began.
+// A process without a mark may belong to any job that ran when it began.
 func TestTheProcessesOfAnotherJobGoOn(t *testing.T) {
 	first, of1 := orphaned(t)
 	second, of2 := orphaned(t)
@@ -204,7 +206,7 @@ func TestTheProcessesOfAnotherJobGoOn(t *testing.T) {
 	}
 }
 
-// An orphan that has ended leaves no zombie with this process, which is its parent by now.
+// An orphan that has ended does not stay a zombie of this process, its new parent.
 func TestOrphansThatHaveEndedAreWaitedFor(t *testing.T) {
 	p, orphan := orphaned(t)
 	if err := syscall.Kill(orphan, syscall.SIGKILL); err != nil {
@@ -220,7 +222,7 @@ func TestOrphansThatHaveEndedAreWaitedFor(t *testing.T) {
 	t.Errorf("process %d is still there", orphan)
 }
 
-// Other children of this process are none of its business.
+// Other children of this process are not touched.
 func TestChildrenThatAreNoModulesAreLeftAlone(t *testing.T) {
 	other, err := os.StartProcess("/bin/sleep", []string{"sleep", "600"}, &os.ProcAttr{})
 	if err != nil {
@@ -254,7 +256,7 @@ func orphaned(t *testing.T) (p *Process, orphan int) {
 	return p, orphanOf(t, p)
 }
 
-// orphanOf waits until a process's orphan is no other's child any more than this one's.
+// orphanOf waits until this process is the parent of a process's orphan.
 func orphanOf(t *testing.T, p *Process) int {
 	t.Helper()
 	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
@@ -278,7 +280,7 @@ func lives(pid int) bool {
 
 func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 	t.Parallel()
-	secret, err := syscall.Open("/etc/passwd", syscall.O_RDONLY, 0) // as a parent that doesn't know of O_CLOEXEC leaves it
+	secret, err := syscall.Open("/etc/passwd", syscall.O_RDONLY, 0) // as a parent that doesn't use O_CLOEXEC leaves it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +299,8 @@ func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 	}
 }
 
-// What a command leaves running ends with it: in its group, in a session of its own, and without
-// its mark and its parent.
+// Processes that a command leaves running end with it: in its group, in a session of their own, and
+// without its mark and its parent.
 func TestACommandEndsWithAllThatItStarted(t *testing.T) {
 	for name, leave := range map[string]string{
 		"in the group": "%s &", "in a session of its own": "setsid %s &", "without mark and parent": "/usr/bin/env -i /bin/sh -c 'setsid %s &'",
@@ -346,7 +348,7 @@ func TestACommandHasASessionOfItsOwn(t *testing.T) {
 // one has exited.
 const headlessEnv = "STOKER_TEST_HEADLESS"
 
-func init() { // which runs on the first thread
+func init() { // runs on the first thread
 	path := os.Getenv(headlessEnv)
 	if path == "" || unix.Gettid() != os.Getpid() {
 		return
@@ -357,7 +359,7 @@ func init() { // which runs on the first thread
 			_, err = syscall.Write(fd, []byte("."))
 		}
 	}()
-	for { // until the other thread is at work
+	for { // until the other thread works
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 			break
 		}
@@ -366,7 +368,7 @@ func init() { // which runs on the first thread
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// A process of which only the first thread has exited is no zombie, whatever its state says.
+// A process of which only the first thread has exited is not a zombie, whatever its state says.
 func TestAProcessWhoseFirstThreadHasExitedEndsWithItsJob(t *testing.T) {
 	for name, keep := range map[string]string{"without its mark": "/usr/bin/env -i ", "with its mark": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -397,7 +399,7 @@ func TestAProcessWhoseFirstThreadHasExitedEndsWithItsJob(t *testing.T) {
 // awaitHeadless returns when the first thread of a process has exited.
 func awaitHeadless(t *testing.T, pid int) {
 	t.Helper()
-	for range 3000 { // far more than it takes: so that a red test ends
+	for range 3000 { // far more than needed, so that a failing test ends
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			t.Fatal(err)

@@ -8,20 +8,20 @@ import (
 )
 
 // Supervisor starts processes and cleans up after them. It has a directory with their homes and, if
-// the kernel limits their memory, a cgroup with theirs. Its methods may be called from several
+// the kernel limits their memory, a cgroup with theirs. Its methods may be called by several
 // goroutines at once.
 type Supervisor struct {
 	dir     string
-	cgroups *cgroups // nil: nobody but their callers limits what lives here
+	cgroups *cgroups // nil: only the callers limit the memory of its processes
 	close   func() error
 
 	confinement Confinement
-	users       *Users // nil: what lives here has the user of this process
+	users       *Users // nil: its processes have the user of this process
 }
 
 // Open makes a supervisor. The caller closes it. cgroup is the one to divide: own, a path, or ""
 // for none; see the package comment. It cleans up after supervisors whose processes were killed: it
-// removes their directories, and ends what they left running.
+// removes their directories, and ends the processes that they left running.
 func Open(cgroup string) (*Supervisor, error) {
 	cgroups, err := openCgroups(cgroup)
 	if err != nil {
@@ -37,7 +37,7 @@ func Open(cgroup string) (*Supervisor, error) {
 	return &Supervisor{dir: homes.Path(), cgroups: cgroups, close: homes.Close}, nil
 }
 
-// Dir is the directory with the homes.
+// Dir returns the directory with the homes.
 func (l *Supervisor) Dir() string { return l.dir }
 
 // Confinement returns the argument of the last Confine, with its defaults.
@@ -56,13 +56,13 @@ func (l *Supervisor) UseUsers(users *Users) error {
 // Users returns the argument of UseUsers.
 func (l *Supervisor) Users() *Users { return l.users }
 
-// LimitedBy says for the log how memory is limited.
+// LimitedBy describes, for the log, how memory is limited.
 func (l *Supervisor) LimitedBy() string { return l.cgroups.String() }
 
-// Close removes what is left of the processes. Callers end running ones first.
+// Close removes what is left of the processes. Callers end running processes first.
 func (l *Supervisor) Close() error { return errors.Join(l.close(), l.cgroups.end()) }
 
-// IsScript reports whether the kernel runs a program by an interpreter that its first line names.
+// IsScript reports whether the kernel runs a program with an interpreter that its first line names.
 func IsScript(program *os.File) bool {
 	var first [2]byte
 	_, err := program.ReadAt(first[:], 0)

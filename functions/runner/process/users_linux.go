@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Users are user IDs that nobody else on this machine uses. A process gets one of them for as long
-// as it lives. The kernel then keeps it from the files, the memory and the signals of the worker
-// and of all other processes, and what it has started is known by the ID.
+// Users are user IDs that nothing else on this machine uses. A process has one of them for as long
+// as it lives. The kernel then denies it the files, the memory and the signals of the worker and of
+// all other processes, and the ID identifies what it has started.
 //
 // An ID is locked by a file, so that several workers of a machine may have the same range. The last
-// one is for Keeper. Methods may be called from several goroutines at once. A nil Users has no IDs.
+// one is for Keeper. Methods may be called by several goroutines at once. A nil Users has no IDs.
 type Users struct {
 	first, last int
-	locks       string // a folder with a file for each ID
+	locks       string // a directory with a file for each ID
 
 	mu     sync.Mutex
-	next   int // tried first, so that an ID is used again as late as possible
+	next   int // tried first, so that an ID is reused as late as possible
 	leased map[int]bool
 
 	keeping sync.Mutex // held while Keeper's ID is in use
@@ -50,7 +50,7 @@ func OpenUsers(text string) (*Users, error) {
 }
 
 // CanChangeUser returns an error if this process can't start others as other users. Only root can:
-// a process that may take any user ID without being root may become root as well, and would lose
+// a process that may take any user ID without being root could become root as well, and would lose
 // that right at the start of a program, which gets no new privileges.
 func CanChangeUser() error {
 	if os.Geteuid() != 0 {
@@ -68,15 +68,15 @@ func CanChangeUser() error {
 			return fmt.Errorf("this root has no capability %s, which users of modules need", name)
 		}
 	}
-	// Otherwise a module could give files of others a name in its own directories, which the worker
-	// then reads and publishes.
+	// Otherwise a module could link files of others into its own directories, which the worker then
+	// reads and publishes.
 	if text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks"); err != nil || strings.TrimSpace(string(text)) != "1" {
 		return errors.New("the kernel lets users link files of others: set fs.protected_hardlinks=1 (sysctl)")
 	}
 	return nil
 }
 
-// unused fails if an ID of the range is in a file like passwd(5) or group(5).
+// unused fails if a file like passwd(5) or group(5) has an ID of the range.
 func (u *Users) unused(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -99,7 +99,8 @@ func (u *Users) unused(path string) error {
 	return lines.Err()
 }
 
-// lockFolder makes a directory of root's own in the first of some directories where it can.
+// lockFolder makes a directory that only root may write to, in the first of some directories in
+// which it can.
 func lockFolder(parents ...string) (string, error) {
 	var errs []error
 	for _, parent := range parents {
@@ -120,10 +121,10 @@ func lockFolder(parents ...string) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// Has reports whether an ID is one of them.
+// Has reports whether an ID is in the range.
 func (u *Users) Has(id int) bool { return u != nil && id >= u.first && id <= u.last }
 
-// String is the range.
+// String returns the range.
 func (u *Users) String() string {
 	if u == nil {
 		return "off"
@@ -131,7 +132,7 @@ func (u *Users) String() string {
 	return fmt.Sprintf("%d-%d", u.first, u.last)
 }
 
-// lease finds an ID that is free, and ends what a killed worker may have left running under it.
+// lease finds a free ID, and ends processes that a killed worker may have left running under it.
 func (u *Users) lease() (*User, error) {
 	if u == nil {
 		return nil, nil
@@ -146,7 +147,7 @@ func (u *Users) lease() (*User, error) {
 		}
 		lock := u.lock(id)
 		if got, err := lock.TryLock(); err != nil || !got {
-			_ = lock.Close() // another worker's
+			_ = lock.Close() // another worker has it
 			continue
 		}
 		endUser(id, 0)
@@ -176,7 +177,7 @@ func (u *Users) With(do func(*User) error) error {
 }
 
 // Keeper calls do with an ID that is always the same, for commands that keep files between calls.
-// One command of the machine has it at a time.
+// Only one command of the machine has it at a time.
 func (u *Users) Keeper(do func(*User) error) error {
 	if u == nil {
 		return do(nil)

@@ -20,7 +20,7 @@ import (
 )
 
 // endsWithWorker is the signal that this process gets when its parent ends. The kernel keeps it per
-// thread, and only the first one, on which packages are initialized, has it.
+// thread, and only the first thread, on which packages are initialized, has it.
 var endsWithWorker, errEndsWithWorker = func() (signal int32, err error) {
 	err = unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0)
 	return signal, err
@@ -54,13 +54,13 @@ func reportUser(file string) error {
 }
 
 // linger leaves a process in a session of its own, without a mark and a parent, and waits. The
-// process says its number in a file.
+// process writes its id to a file.
 func linger(file string) error {
 	script := `/usr/bin/env -i /bin/sh -c 'setsid /bin/sh -c "echo \$\$ >` + file + `.new; mv ` + file + `.new ` + file + `; exec sleep 600" &'`
 	return exec.Command("/bin/sh", "-c", script).Run()
 }
 
-// supervisorWithUsers is a Supervisor whose processes have users of their own. It needs root.
+// supervisorWithUsers returns a Supervisor whose processes have users of their own. It needs root.
 func supervisorWithUsers(t *testing.T) *Supervisor {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -85,8 +85,8 @@ func supervisorWithUsers(t *testing.T) *Supervisor {
 	return supervisor
 }
 
-// begin starts this test binary as a process of the place that tries something, and returns its
-// first line.
+// begin starts this test binary as a process of the supervisor that tries something, and returns
+// its first line.
 func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string) {
 	t.Helper()
 	self, err := os.Open(os.Args[0])
@@ -114,8 +114,8 @@ func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string)
 	return p, line
 }
 
-// The worker's files, memory, signals and processors are closed to a process under another user, by
-// the kernel alone.
+// The kernel alone denies a process under another user the worker's files, memory, signals and
+// processors.
 func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
 	withGroup(t)
@@ -139,8 +139,7 @@ func TestAProcessUnderAnotherUserTouchesNothingOfItsWorker(t *testing.T) {
 	}
 }
 
-// withGroup puts this process into another group for the test, so that its processes have one to
-// leave.
+// withGroup puts this process into another group for the test, which its processes must leave.
 func withGroup(t *testing.T) {
 	t.Helper()
 	before, err := syscall.Getgroups()
@@ -157,7 +156,7 @@ func withGroup(t *testing.T) {
 	})
 }
 
-// openDir is a folder that all users can reach.
+// openDir returns a directory that all users can access.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stoker-users-")
@@ -192,7 +191,7 @@ func TestProcessesHaveDifferentUsersWhileTheyLive(t *testing.T) {
 	}
 }
 
-// Without a cgroup and while another process of the worker is busy: the user names its owner.
+// Without a cgroup and while another process of the worker is busy: the user identifies its owner.
 func TestWhatAProcessUnderAnotherUserLeavesRunningEndsWithIt(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
 	busy, _ := begin(t, supervisor, "report /")
@@ -232,7 +231,7 @@ func readNumber(t *testing.T, file string) int {
 	return 0
 }
 
-// Two workers may have the same range: an ID that one has leased is no other's.
+// Two workers may have the same range: an ID that one has leased belongs to no other.
 func TestWorkersOfAMachineShareARange(t *testing.T) {
 	supervisor, other := supervisorWithUsers(t), supervisorWithUsers(t)
 	const same = 70100
@@ -257,7 +256,7 @@ func TestWorkersOfAMachineShareARange(t *testing.T) {
 	}
 }
 
-// A killed worker leaves them: its lock is gone, and its range may be another's by now.
+// A killed worker leaves processes behind: its lock is gone, and its range may be another's by now.
 func TestWhatRunsUnderAnIDEndsBeforeItIsUsed(t *testing.T) {
 	supervisor := supervisorWithUsers(t)
 	const id = 70200

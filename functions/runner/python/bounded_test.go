@@ -8,8 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// A pipeline may name any program as its interpreter: whatever that is asked for, what it says is
-// bounded.
+// A pipeline may name any program as its interpreter: its answer to any question is limited.
 func TestWhateverAnInterpreterIsAskedForItsAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	noise := python.Environment{Interpreter: program(t, filepath.Join(t.TempDir(), "noise"), "yes | head -c 10000000; exec sleep 60")}

@@ -14,23 +14,23 @@ import (
 //go:embed check.py
 var checkScript string
 
-// Checked says what came of importing the packages of an environment.
+// Checked is the result of importing the packages of an environment.
 type Checked struct {
 	Interpreter string    `json:"interpreter"`
 	Python      string    `json:"python"`
 	Packages    []Package `json:"packages"`
-	GPUs        int       `json:"gpus"` // that TensorFlow sees
+	GPUs        int       `json:"gpus"` // number of GPUs that TensorFlow sees
 }
 
-// Package is one of those that TFX module files import.
+// Package is one of the packages that TFX module files import.
 type Package struct {
 	Package string `json:"package"`
 	Version string `json:"version,omitempty"`
-	Problem string `json:"problem,omitempty"` // "" where it can be imported
-	Add     string `json:"add,omitempty"`     // the command that adds it, where it is missing
+	Problem string `json:"problem,omitempty"` // "" if it can be imported
+	Add     string `json:"add,omitempty"`     // the command that installs it, if it is missing
 }
 
-// Usable is an error where no TFX module can run. Other packages may have problems: modules that
+// Usable returns an error if no TFX module can run. Other packages may have problems: modules that
 // don't need them run.
 func (c Checked) Usable() error {
 	for _, p := range c.Packages {
@@ -41,10 +41,11 @@ func (c Checked) Usable() error {
 	return nil
 }
 
-// checkTimeout is for a loaded machine: to import it all takes 10 CPU-seconds.
+// checkTimeout is for a busy machine: importing everything takes 10 CPU-seconds.
 const checkTimeout = 10 * time.Minute
 
-// Check imports what is in an environment, which Find does not: a package may be there and broken.
+// Check imports the packages of an environment, which Find does not: a package may be installed and
+// broken.
 func Check(ctx context.Context, e Environment) (Checked, error) {
 	lacks := e.Lacks()
 	checked := Checked{Interpreter: e.Interpreter, Python: e.Version}
@@ -76,7 +77,7 @@ func Check(ctx context.Context, e Environment) (Checked, error) {
 	return checked.sorted(), nil
 }
 
-// sorted has the packages in the order of wanted.
+// sorted returns the packages in the order of wanted.
 func (c Checked) sorted() Checked {
 	place := func(p Package) int {
 		return slices.IndexFunc(wanted(), func(w dependency) bool { return w.Package == p.Package })
@@ -85,14 +86,14 @@ func (c Checked) sorted() Checked {
 	return c
 }
 
-// imported is what check.py said, which may have ended before it had said it all.
+// imported is the output of check.py, which may have ended before its last line.
 type imported struct {
 	packages []Package
 	gpus     int
 }
 
-// importAll has the packages imported in one process. end says how that ended where it was not in
-// peace.
+// importAll imports the packages in one process. end describes how the process ended, if it did not
+// succeed.
 func importAll(ctx context.Context, e Environment, modules []dependency) (said imported, end, err error) {
 	names, err := json.Marshal(modules)
 	if err != nil {

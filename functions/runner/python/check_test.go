@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// checked is an interpreter that has tensorflow and tfx_bsl, and says this when it is to import
-// them.
+// checked checks an interpreter that has tensorflow and tfx_bsl, and prints says when it is to
+// import them.
 func checked(t *testing.T, says string) (python.Checked, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,8 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// What the driver hears, keeps and does by itself is tested where it is written: in Python, by the
-// scripts of testdata/driver. Two of them import TensorFlow.
+// The driver is tested in Python, by the scripts of testdata/driver. Two of them import TensorFlow.
 func TestTheDriversOwnTestsPass(t *testing.T) {
 	t.Parallel()
 	interpreter := tftest.Python(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// maker fills a folder without any Python, and counts how often.
+// maker fills a directory without any Python, and counts how often.
 type maker struct {
 	dir  string
 	made int

@@ -12,38 +12,39 @@ import (
 	"runtime"
 )
 
-// Environment is an interpreter with what modules import.
+// Environment is an interpreter with the packages that modules import.
 type Environment struct {
 	Interpreter string            `json:"interpreter"` // absolute path
-	Version     string            `json:"version"`     // of Python: 3.11.7
-	Packages    map[string]string `json:"packages"`    // name as in PEP 503 to version, of all that is installed
-	Digest      string            `json:"digest"`      // sha256:<hex> of version and packages: the same digest, the same results
+	Version     string            `json:"version"`     // the version of Python: 3.11.7
+	Packages    map[string]string `json:"packages"`    // version of each installed package, by its name as in PEP 503
+	Digest      string            `json:"digest"`      // sha256:<hex> of version and packages: the same digest means the same results
 
-	modules []string // those of wanted that can be found
-	sites   []string // the folders that packages are in
+	modules []string // modules of wanted that can be found
+	sites   []string // the directories that packages are in
 	by      Runner
 }
 
 // Options of Find.
 type Options struct {
-	Named        string   // interpreter, or folder of an environment, that the pipeline names; "": Default
-	Default      string   // the one of STOKER_PYTHON; "": the one that Make made last
-	Requirements []string // that must be there too; where they are not, an environment with them is made once, below CacheDir
-	CacheDir     string   // of what is known of interpreters, and of environments with requirements; "": neither is kept
+	Named        string   // interpreter, or directory of an environment, that the pipeline names; "": Default
+	Default      string   // the value of STOKER_PYTHON; "": the environment that Make made last
+	Requirements []string // packages to have in addition; if they are missing, an environment with them is made once, below CacheDir
+	CacheDir     string   // caches what interpreters have, and environments with requirements; "": neither is cached
 	Home         string   // where Make makes environments; default: Home()
-	By           Runner   // runs the interpreter, which a pipeline may name, and what installs requirements; nil: with the rights of this process
+	By           Runner   // runs the interpreter, which a pipeline may name, and the installer of requirements; nil: with the rights of this process
 	Logger       *slog.Logger
 }
 
-// ErrNone says that there is no environment, and how to get one.
+// ErrNone reports that there is no environment, and how to get one.
 var ErrNone = errors.New("no Python with TensorFlow: run `stoker python setup`, or set STOKER_PYTHON to an interpreter that has it")
 
-// Find returns the environment to use. What is missing in it is said in one line. It may lack what
-// only some modules import: that is for them to find out, see Lacks.
+// Find returns the environment to use. Its error describes what is missing in one line. The
+// environment may lack packages that only some modules import; these modules fail on their own, see
+// Lacks.
 //
-// An interpreter is asked what it has once, and again when its packages have changed: with
-// CacheDir, a second Find starts no process. Find may be called from several goroutines and
-// processes at once.
+// An interpreter is asked once which packages it has, and again when they have changed: with
+// CacheDir, a second Find starts no process. Find may be called by several goroutines and processes
+// at once.
 func Find(ctx context.Context, opts Options) (Environment, error) {
 	interpreter, err := choose(opts)
 	if err != nil {
@@ -66,7 +67,7 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 	return withRequirements(ctx, opts, e)
 }
 
-// Look is Find for an interpreter, or an environment's folder, that a person names. It may lack
+// Look is Find for an interpreter, or an environment's directory, that a user names. It may lack
 // TensorFlow.
 func Look(ctx context.Context, named string) (Environment, error) {
 	interpreter, err := locate(named)
@@ -80,7 +81,7 @@ func Look(ctx context.Context, named string) (Environment, error) {
 	return e, e.newEnough()
 }
 
-// choose says which interpreter is meant.
+// choose returns the interpreter to use.
 func choose(opts Options) (string, error) {
 	switch {
 	case opts.Named != "":
@@ -110,8 +111,8 @@ func choose(opts Options) (string, error) {
 	return made.Interpreter, nil
 }
 
-// locate finds the interpreter that a path or a name means, as an absolute path. Links are not
-// followed: the interpreter of an environment is a link to one that is not.
+// locate returns the absolute path of the interpreter that a path or a name stands for. It does not
+// follow links: the interpreter of an environment is a link to one outside of it.
 func locate(named string) (string, error) {
 	info, err := os.Stat(named)
 	if err == nil && info.IsDir() {
@@ -128,7 +129,7 @@ func locate(named string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// interpreterIn is where a venv has its interpreter.
+// interpreterIn returns the path of a venv's interpreter.
 func interpreterIn(dir string) string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(dir, "Scripts", "python.exe")
@@ -136,7 +137,7 @@ func interpreterIn(dir string) string {
 	return filepath.Join(dir, "bin", "python")
 }
 
-// Home is where Make makes environments for this user.
+// Home returns the directory where Make makes environments for this user.
 func Home() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// fill makes the venv and installs the packages of the lock as they stand: wheels alone, nothing is
-// built, and nothing else is brought along.
+// fill makes the venv and installs exactly the packages of the lock: only wheels, without building
+// anything, and without dependencies that are not in the lock.
 func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 	if err := venv(ctx, nil, from.Interpreter, dir); err != nil {
 		return err
@@ -37,7 +37,7 @@ func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 	return nil
 }
 
-// venv makes an environment with nothing but pip in it.
+// venv makes an environment that contains only pip.
 func venv(ctx context.Context, by Runner, python, dir string, options ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -58,9 +58,9 @@ func pipInstall(python string) []string {
 	}
 }
 
-// talk runs an installer, shows what it says, and keeps the end of it.
+// talk runs an installer, shows its output, and keeps the end of it.
 func talk(ctx context.Context, by Runner, progress io.Writer, command []string, needs Needs) (*tail, error) {
-	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
+	runtime.LockOSThread() // the thread that starts a process is its parent to the kernel
 	defer runtime.UnlockOSThread()
 	said := &tail{}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -79,8 +79,7 @@ func talk(ctx context.Context, by Runner, progress io.Writer, command []string, 
 	return said, nil
 }
 
-// installFailure says which requirement it was that pip could not install, and why, in a line or
-// some.
+// installFailure returns which requirement pip could not install, and why, in a few lines.
 func installFailure(over Environment, requirements []module.Requirement, said *tail, err error) error {
 	lines := said.lines(8)
 	var culprits, all []string
@@ -105,14 +104,14 @@ func installFailure(over Environment, requirements []module.Requirement, said *t
 	return fmt.Errorf("%s: %w: %s", what, err, strings.Join(errorsOf, "; "))
 }
 
-// mentions says whether a package is named in one of the lines.
+// mentions reports whether one of the lines names a package.
 func mentions(lines []string, name string) bool {
 	return name != "" && slices.ContainsFunc(lines, func(line string) bool {
 		return strings.Contains(strings.ToLower(line), strings.ToLower(name))
 	})
 }
 
-// has recognizes a package that is there already, in a version that stays.
+// has recognizes a package that is already installed in a version that stays.
 func (e Environment) has(name string) string {
 	if version, ok := e.Packages[strings.ReplaceAll(strings.ToLower(name), "_", "-")]; ok {
 		return fmt.Sprintf(" (the environment has %s, and keeps it)", version)
@@ -120,7 +119,7 @@ func (e Environment) has(name string) string {
 	return ""
 }
 
-// registryIsAway knows pip's words for it.
+// registryIsAway recognizes pip's messages for that.
 func registryIsAway(line string) bool {
 	return slices.ContainsFunc([]string{
 		"NewConnectionError", "ConnectTimeoutError", "NameResolutionError", "ProxyError", "Failed to establish a new connection",
@@ -128,7 +127,7 @@ func registryIsAway(line string) bool {
 	}, func(words string) bool { return strings.Contains(line, words) })
 }
 
-// wanted are what module files import, each with the package that brings it.
+// wanted returns the modules that module files import, each with the package that installs it.
 func wanted() []dependency {
 	return []dependency{
 		{Module: "tensorflow", Package: "tensorflow"},
@@ -136,7 +135,7 @@ func wanted() []dependency {
 		{Module: "tfx_bsl", Package: "tfx-bsl"},
 		{Module: "keras_tuner", Package: "keras-tuner"},
 		{Module: "tensorboard", Package: "tensorboard"},
-		{Module: "tf_keras", Package: "tf_keras"}, // Keras 2, which TensorFlow below 2.16 brings itself
+		{Module: "tf_keras", Package: "tf_keras"}, // Keras 2, which TensorFlow below 2.16 includes
 	}
 }
 
@@ -146,10 +145,10 @@ type dependency struct {
 	Package string `json:"package"` // as pip calls it
 }
 
-// oldest is the Python that the driver needs at least.
+// oldest is the oldest Python that the driver supports.
 var oldest = [2]int{3, 10}
 
-// fit is an error that says in one line why no TFX module can run in the environment.
+// fit returns an error that says in one line why no TFX module can run in the environment.
 func (e Environment) fit() error {
 	if err := e.newEnough(); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (e Environment) fit() error {
 		e.Interpreter, strings.Join(lacks, ", "), e.toAdd(lacks))
 }
 
-// newEnough is an error where the driver can't run.
+// newEnough returns an error if the Python is too old for the driver.
 func (e Environment) newEnough() error {
 	if major, minor := e.minor(); major > oldest[0] || major == oldest[0] && minor >= oldest[1] {
 		return nil
@@ -171,8 +170,8 @@ func (e Environment) newEnough() error {
 		"(`stoker python setup` makes an environment)", e.Interpreter, e.Version, oldest[0], oldest[1])
 }
 
-// Lacks names the packages of those that TFX module files import that are not there. A module that
-// needs none of them runs all the same.
+// Lacks names the missing packages among those that TFX module files import. A module that needs
+// none of them still runs.
 func (e Environment) Lacks() []string {
 	var lacks []string
 	for _, w := range wanted() {
@@ -183,12 +182,12 @@ func (e Environment) Lacks() []string {
 	return lacks
 }
 
-// toAdd is the command that adds packages, as a person would type it.
+// toAdd returns the command that installs packages, as a user would type it.
 func (e Environment) toAdd(packages []string) string {
 	return e.Interpreter + " -m pip install " + strings.Join(packages, " ")
 }
 
-// hasOwnKeras2 says whether its TensorFlow, below 2.16, has Keras 2 in it.
+// hasOwnKeras2 reports whether the environment's TensorFlow, below 2.16, includes Keras 2.
 func (e Environment) hasOwnKeras2() bool {
 	for _, name := range tensorFlows() {
 		var major, minor int
@@ -199,10 +198,10 @@ func (e Environment) hasOwnKeras2() bool {
 	return false
 }
 
-// tensorFlows are the packages that bring TensorFlow.
+// tensorFlows returns the packages that install TensorFlow.
 func tensorFlows() []string { return []string{"tensorflow", "tensorflow-cpu"} }
 
 func (e Environment) minor() (major, minor int) {
-	_, _ = fmt.Sscanf(e.Version, "%d.%d", &major, &minor) // what is no version is too old
+	_, _ = fmt.Sscanf(e.Version, "%d.%d", &major, &minor) // a text that isn't a version counts as too old
 	return major, minor
 }

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Kind says which of our sets of packages an environment has.
+// Kind is one of Stoker's sets of packages for environments.
 type Kind string
 
 // The kinds.
 const (
-	// CPU is what TFX module files import, with a TensorFlow that knows no GPU.
+	// CPU has the packages that module files import, with a TensorFlow that does not support GPUs.
 	CPU Kind = "cpu"
-	// GPU is the same with a TensorFlow that brings NVIDIA's libraries; the driver is the
-	// machine's. Its versions were resolved, never run: there was no GPU where they were chosen.
+	// GPU is the same with a TensorFlow that includes NVIDIA's libraries; the driver is the
+	// machine's. Its versions were resolved but never run, for lack of a GPU.
 	GPU Kind = "gpu"
 	// Estimator has TensorFlow 2.15, the last with Estimators, for module files with trainer_fn. It
 	// is never the default.
@@ -35,7 +35,7 @@ var (
 	estimatorLock []byte
 )
 
-// lock is all that is installed, a package a line.
+// lock returns all packages that are installed, one a line.
 func (k Kind) lock() ([]byte, error) {
 	switch k {
 	case CPU:
@@ -60,7 +60,7 @@ func withoutTensorFlow(lock []byte) []byte {
 	return rest
 }
 
-// minors are the versions 3.x of Python that all packages of the kind have wheels for.
+// minors returns the versions 3.x of Python for which all packages of the kind have wheels.
 func (k Kind) minors() []int {
 	if k == Estimator {
 		return []int{11}
@@ -68,7 +68,7 @@ func (k Kind) minors() []int {
 	return []int{11, 12, 13}
 }
 
-// runsHere is an error on systems that tfx-bsl or TensorFlow has no wheels for.
+// runsHere returns an error on systems for which tfx-bsl or TensorFlow has no wheels.
 func (k Kind) runsHere() error {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	if here == "linux/amd64" || here == "darwin/arm64" && k == CPU {

@@ -11,15 +11,16 @@ import (
 	"time"
 )
 
-// record is what is known of an interpreter, in a file of its own below the cache folder. It holds
-// as long as nothing of what is watched has changed: to install or remove a package changes the
-// folder that packages are in.
+// record is what is known of an interpreter, in a file of its own below the cache directory. It is
+// valid as long as none of the watched files has changed: installing or removing a package changes
+// the directory that packages are in.
 type record struct {
 	Probed probed           `json:"probed"`
-	Seen   map[string]int64 `json:"seen"` // path to time of modification in nanoseconds; absent is 0
+	Seen   map[string]int64 `json:"seen"` // modification time in nanoseconds by path; 0: it doesn't exist
 }
 
-// known returns what an interpreter has, without starting it where that is written down.
+// known returns what an interpreter has. It doesn't start the interpreter if there is a valid
+// record.
 func known(ctx context.Context, by Runner, cache, interpreter string) (Environment, error) {
 	path := recordPath(cache, interpreter)
 	if r, err := readRecord(path); err == nil && maps.Equal(r.Seen, seen(r.Probed.Watched)) {
@@ -29,7 +30,7 @@ func known(ctx context.Context, by Runner, cache, interpreter string) (Environme
 	if err != nil {
 		return Environment{}, err
 	}
-	if path != "" && sameFile(r.Probed.Interpreter, interpreter) { // else it is a script that chooses one, and may choose another
+	if path != "" && sameFile(r.Probed.Interpreter, interpreter) { // otherwise it is a script that chooses an interpreter, and may choose another one
 		if err := writeRecord(path, r); err != nil {
 			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
 		}
@@ -37,9 +38,9 @@ func known(ctx context.Context, by Runner, cache, interpreter string) (Environme
 	return r.Probed.environment(by)
 }
 
-// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have
-// seen half of an installation. What changes while it is asked again shows, for the record is of
-// the time before.
+// look asks an interpreter what it has, and once more if that has changed meanwhile: it may have
+// seen half of an installation. Changes during the second time are noticed later, because the
+// record has the time before.
 func look(ctx context.Context, by Runner, interpreter string) (record, error) {
 	began := time.Now()
 	p, err := probe(ctx, by, interpreter)
@@ -63,7 +64,7 @@ func (r record) changedSince(began time.Time) bool {
 	return false
 }
 
-// recordPath has the script in its name: another one asks for other things.
+// recordPath contains the script's hash, because another script asks for other things.
 func recordPath(cache, interpreter string) string {
 	if cache == "" {
 		return ""
@@ -71,7 +72,7 @@ func recordPath(cache, interpreter string) string {
 	return filepath.Join(cache, "interpreters", fmt.Sprintf("%x.json", sha256.Sum256([]byte(probeScript+"\x00"+interpreter)))[:32]+".json")
 }
 
-// readRecord is an error for what can't be read: it is written again then.
+// readRecord returns an error if the record can't be read: it is written again then.
 func readRecord(path string) (record, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -92,11 +93,12 @@ func writeRecord(path string, r record) error {
 	return writeWhole(path, text)
 }
 
-// writeWhole has a file appear with all of its content, whoever writes it at the same time.
+// writeWhole makes a file appear with all of its content, even if several processes write it at
+// once.
 func writeWhole(path string, text []byte) error { return writeBy(filepath.Dir(path), path, text) }
 
-// writeBy writes a file that is there as a whole or not at all, by way of a folder on the same file
-// system.
+// writeBy writes a file that exists either complete or not at all, through a directory on the same
+// file system.
 func writeBy(dir, path string, text []byte) error {
 	partial, err := os.CreateTemp(dir, ".partial-")
 	if err != nil {

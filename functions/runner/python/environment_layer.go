@@ -14,11 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// InCache is the folder of the environments with requirements that Find makes below a cache folder.
+// InCache returns the directory of the environments with requirements that Find makes below a cache
+// directory.
 func InCache(cache string) string { return filepath.Join(cache, "environments") }
 
-// withRequirements lays what a pipeline asks for over an environment, once for each set: a venv
-// that sees the packages of the base too, none of which changes.
+// withRequirements installs a pipeline's requirements over an environment, once for each set: a
+// venv that also sees the packages of the base, none of which changes.
 func withRequirements(ctx context.Context, opts Options, over Environment) (Environment, error) {
 	if opts.CacheDir == "" {
 		return Environment{}, errors.New("module.requirements: there is no cache folder to install them in")
@@ -41,8 +42,9 @@ func withRequirements(ctx context.Context, opts Options, over Environment) (Envi
 	return known(ctx, opts.By, opts.CacheDir, made.Interpreter)
 }
 
-// parseRequirements are in order of their text, for the order that they are written in decides
-// nothing. The digest is of all that does, wheels on this machine included.
+// parseRequirements returns the requirements in the order of their text, because the order in which
+// they are written doesn't matter. The digest is that of everything that determines the
+// environment, including wheels on this machine.
 func parseRequirements(texts []string) ([]module.Requirement, string, error) {
 	var parsed []module.Requirement
 	var sums [][]byte
@@ -76,12 +78,12 @@ func fileSum(path string) ([]byte, error) {
 	return sum.Sum(nil), err
 }
 
-// lay makes the environment. pip sees what the base has, and is held to it: what is imported warm
-// stays what it is.
+// lay makes the environment. pip sees the packages of the base, and is constrained to their
+// versions: packages that a warm process has imported don't change.
 func lay(ctx context.Context, by Runner, dir string, over Environment, requirements []module.Requirement) error {
 	var options []string
 	if _, ok := over.Packages["pip"]; ok {
-		options = append(options, "--without-pip") // the base's is seen
+		options = append(options, "--without-pip") // that of the base is visible
 	}
 	if err := venv(ctx, by, over.Interpreter, dir, options...); err != nil {
 		return err
@@ -108,7 +110,7 @@ func lay(ctx context.Context, by Runner, dir string, over Environment, requireme
 	return err
 }
 
-// siteOf is the folder that packages of a fresh venv go to.
+// siteOf returns the directory in which a fresh venv installs packages.
 func siteOf(ctx context.Context, by Runner, interpreter string) (string, error) {
 	p, err := probe(ctx, by, interpreter)
 	if err != nil {
@@ -120,8 +122,8 @@ func siteOf(ctx context.Context, by Runner, interpreter string) (string, error) 
 	return p.Sites[0], nil
 }
 
-// see has a venv import from the folders of another environment too, after its own. site.addsitedir
-// reads their .pth files as well.
+// see makes a venv import from the directories of another environment too, after its own.
+// site.addsitedir reads their .pth files as well.
 func see(own string, sites []string) error {
 	var lines strings.Builder
 	for _, site := range sites {
@@ -130,13 +132,13 @@ func see(own string, sites []string) error {
 	return os.WriteFile(filepath.Join(own, "stoker-base.pth"), []byte(lines.String()), 0o644)
 }
 
-// quoted is a path as Python writes a string.
+// quoted returns a path as a Python string literal.
 func quoted(path string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(path) + "'"
 }
 
-// standIn makes pip believe that tensorflow is there where tensorflow-cpu is, which is the same:
-// what a requirement needs would bring the other one along otherwise, of half a gigabyte, and over
+// standIn makes pip believe that tensorflow is installed if tensorflow-cpu, its equivalent, is:
+// otherwise the dependency of a requirement would install the other one, of half a gigabyte, over
 // the files of the first.
 func standIn(own string, over Environment) error {
 	version, cpu := over.Packages["tensorflow-cpu"]
@@ -154,9 +156,10 @@ func standIn(own string, over Environment) error {
 		os.WriteFile(filepath.Join(info, "INSTALLER"), []byte("stoker\n"), 0o644))
 }
 
-// freeze are its packages as pip's constraints have them. One that came from a file or an address
-// has no version that says it all. setuptools is free: from 82 on it lacks pkg_resources, which
-// older packages import, and nothing that is imported warm is of it.
+// freeze returns the environment's packages as constraints for pip. It leaves out a package from a
+// file or an address, whose version does not identify it. setuptools is not constrained: from 82 on
+// it lacks pkg_resources, which older packages import, and no package that is imported in advance
+// needs it.
 func (e Environment) freeze() []byte {
 	var lines []string
 	for name, version := range e.Packages {
@@ -168,11 +171,11 @@ func (e Environment) freeze() []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// base is a Python that environments are made with: a venv is a folder of links to it.
+// base is a Python that environments are made with: a venv is a directory of links to it.
 type base struct {
 	Interpreter string `json:"interpreter"`
 	Version     string `json:"version"`
-	Minor       int    `json:"minor"` // of 3.x; 0 of any other
+	Minor       int    `json:"minor"` // x of 3.x; 0 for any other version
 	Prefix      string `json:"prefix"`
 	System      string `json:"system"`
 }
@@ -181,8 +184,8 @@ const baseScript = `import sys, platform, json
 print(json.dumps({"interpreter": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3], "prefix": sys.base_prefix,
   "minor": sys.version_info[1] if sys.version_info[0] == 3 else 0, "system": platform.system() + " " + platform.machine()}))`
 
-// findBase takes the Python that is named, or else the first on PATH that all packages have wheels
-// for.
+// findBase returns the Python that is named, or else the first one on PATH for which all packages
+// have wheels.
 func findBase(ctx context.Context, named string, minors []int) (base, error) {
 	if named != "" {
 		b, err := describe(ctx, named)
@@ -201,7 +204,7 @@ func findBase(ctx context.Context, named string, minors []int) (base, error) {
 		switch {
 		case ctx.Err() != nil:
 			return base{}, context.Cause(ctx)
-		case err != nil: // not there, or there in name only, as pyenv has it
+		case err != nil: // missing, or only a stub, as with pyenv
 		case slices.Contains(minors, b.Minor):
 			return b, nil
 		default:
@@ -227,7 +230,7 @@ func describe(ctx context.Context, named string) (base, error) {
 	return b, nil
 }
 
-// versions lists them for people: Python 3.11, 3.12 and 3.13.
+// versions lists versions for users: Python 3.11, 3.12 and 3.13.
 func versions(minors []int) string {
 	var names []string
 	for _, minor := range minors {

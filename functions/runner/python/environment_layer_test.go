@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// One base, which takes seconds to make, is enough for all that is laid over it.
+// One base, which takes seconds to make, is enough for everything that is installed over it.
 func TestRequirements(t *testing.T) {
 	t.Setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple") // no registry is reached
 	opts := tiny(t)
@@ -30,7 +30,7 @@ func requirementsAreLaidOver(t *testing.T, opts python.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// extra needs what the base has: nothing is fetched for it.
+	// extra needs a package that the base has: nothing is fetched for it
 	opts.Requirements = []string{wheel(t, "other", "2.0", ""), wheel(t, "extra", "1.0", "word = 'first'", "tensorflow>=9")}
 	e, err := python.Find(t.Context(), opts)
 	if err != nil {
@@ -70,7 +70,7 @@ func requirementsAreLaidOver(t *testing.T, opts python.Options) {
 }
 
 func impossibleRequirementsAreNamed(t *testing.T, opts python.Options) {
-	t.Setenv("PIP_NO_INDEX", "1") // there is one, and it has nothing
+	t.Setenv("PIP_NO_INDEX", "1") // there is a registry, and it is empty
 	needs := wheel(t, "needs", "1.0", "", "tensorflow<9")
 	for requirement, want := range map[string]string{
 		"no-such-package-of-anybody>=2":          "install no-such-package-of-anybody>=2",

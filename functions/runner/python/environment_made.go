@@ -11,34 +11,35 @@ import (
 	"time"
 )
 
-// Made describes an environment of Stoker's making. It is in its folder, and is written last: a
-// folder without it is half made.
+// Made describes an environment that Stoker made. Its file is in the environment's directory, and
+// is written last: a directory without it is incomplete.
 type Made struct {
 	Dir          string    `json:"dir"`
 	Interpreter  string    `json:"interpreter"`
-	Kind         Kind      `json:"kind,omitempty"`         // "" of one with a pipeline's requirements
-	Base         string    `json:"base,omitempty"`         // of one with requirements: the interpreter whose packages it has too
-	Requirements []string  `json:"requirements,omitempty"` // of one with requirements
+	Kind         Kind      `json:"kind,omitempty"`         // "" for one with a pipeline's requirements
+	Base         string    `json:"base,omitempty"`         // for one with requirements: the interpreter whose packages it also has
+	Requirements []string  `json:"requirements,omitempty"` // for one with requirements
 	Python       string    `json:"python"`                 // 3.11.7
-	Lock         string    `json:"lock,omitempty"`         // SHA-256 of the packages it was made of
+	Lock         string    `json:"lock,omitempty"`         // SHA-256 of the packages that it was made from
 	Created      time.Time `json:"created"`
-	Used         time.Time `json:"used"` // last, to the hour
+	Used         time.Time `json:"used"` // time of the last use, to the hour
 }
 
-// description is its file. Its time of modification is that of the last use.
+// description is the name of the file. Its modification time is that of the last use.
 const description = "stoker.json"
 
-// usePeriod is the precision of the last use.
+// usePeriod is the precision of the time of the last use.
 const usePeriod = time.Hour
 
-// Current says whether it has the packages that this version of Stoker would install.
+// Current reports whether the environment has the packages that this version of Stoker would
+// install.
 func (m Made) Current() bool {
 	lock, err := m.Kind.lock()
 	return err == nil && m.Lock == digestOf(lock)
 }
 
-// All are the environments in a folder, the newest first: those of Make in its home, those with
-// requirements in InCache.
+// All returns the environments in a directory, the newest first: those of Make in its home, those
+// with requirements in InCache.
 func All(home string) ([]Made, error) {
 	paths, err := filepath.Glob(filepath.Join(home, "*", description))
 	if err != nil {
@@ -48,7 +49,7 @@ func All(home string) ([]Made, error) {
 	for _, path := range paths {
 		m, err := readMade(filepath.Dir(path))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // it was removed meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -59,8 +60,8 @@ func All(home string) ([]Made, error) {
 	return made, nil
 }
 
-// Default is the environment of modules that name none, where STOKER_PYTHON doesn't either: the one
-// for CPU or GPU that was made last, or ErrNone.
+// Default returns the environment of modules that name none, if STOKER_PYTHON doesn't either: the
+// one for CPU or GPU that was made last, or ErrNone.
 func Default(home string) (Made, error) {
 	made, err := All(home)
 	if err != nil {
@@ -74,7 +75,7 @@ func Default(home string) (Made, error) {
 	return Made{}, ErrNone
 }
 
-// readMade is fs.ErrNotExist where dir is no environment, or half of one.
+// readMade returns fs.ErrNotExist if dir is not an environment, or an incomplete one.
 func readMade(dir string) (Made, error) {
 	path := filepath.Join(dir, description)
 	text, err := os.ReadFile(path)
@@ -100,18 +101,18 @@ func (m Made) write() error {
 	return writeWhole(filepath.Join(m.Dir, description), text)
 }
 
-// used notes that the environment of an interpreter is, if it is of our making.
+// used records that the environment of an interpreter is in use, if Stoker made it.
 func used(interpreter string) {
 	m, err := readMade(filepath.Dir(filepath.Dir(interpreter)))
 	if err != nil {
 		return
 	}
 	if now := time.Now(); now.Sub(m.Used) > usePeriod {
-		_ = os.Chtimes(filepath.Join(m.Dir, description), now, now) // or it looks unused, and is made again one day
+		_ = os.Chtimes(filepath.Join(m.Dir, description), now, now) // otherwise it seems unused, and is made again one day
 	}
 }
 
-// Bytes is how much its files hold, those that it shares with an installer's cache included.
+// Bytes returns the size of its files, including those that it shares with an installer's cache.
 func (m Made) Bytes() (int64, error) {
 	total := int64(0)
 	err := filepath.WalkDir(m.Dir, func(_ string, entry fs.DirEntry, err error) error {
@@ -127,17 +128,17 @@ func (m Made) Bytes() (int64, error) {
 	return total, err
 }
 
-// Remove takes an environment away. A process that runs in it fails when it imports more. Its lock
-// stays, for another process may wait for it.
+// Remove removes an environment. A process that runs in it fails when it imports more. The
+// environment's lock stays, because another process may wait for it.
 func (m Made) Remove() error {
-	// The description goes first: what is left, should this be interrupted, is half an environment.
+	// The description is removed first: if this is interrupted, an incomplete environment is left.
 	return errors.Join(os.Remove(filepath.Join(m.Dir, description)), os.RemoveAll(m.Dir))
 }
 
-// Outdated says why an environment may go: "" where it may not.
+// Outdated returns why an environment may be removed: "" if it may not.
 func (m Made) Outdated(now time.Time, unused time.Duration) string {
 	_, baseErr := os.Stat(m.Base)
-	_, linkErr := os.Stat(m.Interpreter) // a venv's is a link to the Python that it was made with
+	_, linkErr := os.Stat(m.Interpreter) // a venv's interpreter is a link to the Python that it was made with
 	switch {
 	case linkErr != nil:
 		return "the Python it was made with is gone"

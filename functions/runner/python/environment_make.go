@@ -17,21 +17,22 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// MakeOptions say what is made, of what, and where. The zero value is what `stoker python setup`
+// MakeOptions say what to make, from what, and where. The zero value is what `stoker python setup`
 // makes.
 type MakeOptions struct {
 	Kind     Kind      // default: CPU
-	Base     string    // Python that it is made with; default: the first on PATH that there are wheels for
+	Base     string    // Python that it is made with; default: the first on PATH for which there are wheels
 	Home     string    // default: Home()
-	Force    bool      // make it again where it is there already
-	Pip      bool      // install with pip even where uv is on PATH
+	Force    bool      // make it again if it exists
+	Pip      bool      // install with pip even if uv is on PATH
 	Lock     []byte    // packages to install; default: those of the kind
-	Progress io.Writer // gets lines for people; default: none
+	Progress io.Writer // gets lines for users; default: none
 }
 
-// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder
-// named by what decides its content. It takes minutes and some gigabytes. Of several at once, in
-// any process, one makes it and the others wait. One that is half made is made anew.
+// Make makes an environment unless it exists: a venv with the packages of a lock, in a directory
+// whose name is made from what determines its content. It takes minutes and some gigabytes. If
+// several processes or goroutines make it at once, one does and the others wait. An incomplete
+// environment is made anew.
 func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -70,14 +71,14 @@ func (o MakeOptions) withDefaults() (MakeOptions, error) {
 	return o, err
 }
 
-// lockSuffix is of the file that keeps others from making the same environment.
+// lockSuffix ends the name of the file that keeps others from making the same environment.
 const lockSuffix = ".lock"
 
-// lockPeriod is how often it is looked at.
+// lockPeriod is how often the lock is checked.
 const lockPeriod = 200 * time.Millisecond
 
-// ensure has make fill dir once, whoever asks for it at the same time. What comes of an error is
-// removed.
+// ensure calls make to fill dir once, however many callers ask for it at the same time. If make
+// fails, it removes the directory.
 func ensure(ctx context.Context, dir string, force bool, progress io.Writer, make func() (Made, error)) (Made, error) {
 	if m, err := readMade(dir); err == nil && !force {
 		return m, nil
@@ -92,7 +93,7 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
 		return Made{}, fmt.Errorf("wait for another process that makes Python environment %s: %w", dir, cmp.Or(context.Cause(ctx), err))
 	}
-	defer lock.Unlock() // the lock ends with the process at the latest
+	defer lock.Unlock() // the lock is released with the process at the latest
 	if m, err := readMade(dir); err == nil && !force {
 		return m, nil
 	}
@@ -110,7 +111,7 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 	return readMade(dir)
 }
 
-// Halves removes the folders in home that whoever made them left half made, and says which. One
+// Halves removes the directories in home that were left incomplete, and returns them. A directory
 // that is being made now stays.
 func Halves(home string) ([]string, error) {
 	entries, err := os.ReadDir(home)
@@ -136,7 +137,7 @@ func Halves(home string) ([]string, error) {
 	return removed, nil
 }
 
-// beginning is the file that says from the start that a folder is of our making.
+// beginning is a file that marks a directory as made by Stoker from the start.
 const beginning = "stoker.begun"
 
 func ours(dir string) bool {
@@ -144,9 +145,9 @@ func ours(dir string) bool {
 	return err == nil
 }
 
-// digestOf is the SHA-256 of texts, each with its length before it.
+// digestOf returns the SHA-256 of texts, as a JSON array of them.
 func digestOf(texts ...[]byte) string {
-	text, _ := json.Marshal(texts) // bytes have a form in JSON, always
+	text, _ := json.Marshal(texts) // bytes can always be encoded
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// tiny is how to make an environment with a package that is called tensorflow and holds nothing.
+// tiny returns options for an environment with an empty package that is called tensorflow.
 func tiny(t *testing.T) python.MakeOptions {
 	t.Helper()
 	tftest.Python3(t)

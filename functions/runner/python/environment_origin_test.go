@@ -11,12 +11,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// What is installed from a folder or a repository keeps its version while its code changes: two of
-// one version are two environments.
+// A package that is installed from a directory or a repository keeps its version while its code
+// changes: two installations of one version are two environments.
 func TestCodeOfOneVersionIsDistinguished(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		origin string                                        // as direct_url.json has it; %s is the folder of the source
+		origin string                                        // as direct_url.json has it; %s is the directory of the source
 		change func(t *testing.T, source, site, info string) // the version stays
 	}{
 		"from a folder": {`{"url": "file://%s", "dir_info": {}}`, func(t *testing.T, source, site, info string) {
@@ -69,7 +69,7 @@ func TestCodeOfOneVersionIsDistinguished(t *testing.T) {
 	}
 }
 
-// bareEnvironment has an interpreter, TensorFlow by its name, and nothing else.
+// bareEnvironment has an interpreter, TensorFlow's name, and nothing else.
 func bareEnvironment(t *testing.T, dir string) (interpreter, site string) {
 	t.Helper()
 	base := tftest.Python3(t)
@@ -95,8 +95,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// Packages may be installed while an interpreter is asked what it has: what it says then is half of
-// the truth.
+// Packages may be installed while an interpreter is asked what it has: then its answer is
+// incomplete.
 func TestWhatChangesWhileItIsAskedIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	dir, cache := t.TempDir(), t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// installing names a file for the number of an installer that never ends: in that test the process
-// runs it.
+// installing names a file in which an installer that never ends writes its id: with it set, the
+// process runs that installer.
 const installing = "STOKER_TEST_INSTALLING"
 
 func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
@@ -34,7 +34,7 @@ func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
 	_ = worker.Wait() // it was killed
 	eventually(t, func() string {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || bytes.Contains(stat, []byte(") Z ")) { // a zombie where nobody waits for orphans
+		if err != nil || bytes.Contains(stat, []byte(") Z ")) { // a zombie, on a machine where orphans are not waited for
 			return "gone"
 		}
 		return ""

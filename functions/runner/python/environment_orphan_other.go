@@ -4,5 +4,5 @@ package python
 
 import "syscall"
 
-// endsWithUs is nothing where the kernel knows no such thing.
+// endsWithUs returns nil: the kernel has no such feature.
 func endsWithUs() *syscall.SysProcAttr { return nil }

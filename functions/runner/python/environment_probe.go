@@ -18,23 +18,23 @@ import (
 //go:embed probe.py
 var probeScript string
 
-// probed is what an interpreter says of itself.
+// probed is what an interpreter reports of itself.
 type probed struct {
 	Interpreter string            `json:"interpreter"`
 	Version     string            `json:"version"`
 	Packages    map[string]string `json:"packages"`
-	Modules     []string          `json:"modules"` // those of wanted that can be found
-	Sites       []string          `json:"sites"`   // the folders that packages are in
-	Watched     []string          `json:"watched"` // the files and folders that change when any of this does
+	Modules     []string          `json:"modules"` // modules of wanted that can be found
+	Sites       []string          `json:"sites"`   // the directories that packages are in
+	Watched     []string          `json:"watched"` // the files and directories that change when any of this does
 }
 
-// Bounds of an interpreter's answer: a path may name anything.
+// Limits of an interpreter's answer, because a path may name anything.
 const (
-	probeTimeout  = 2 * time.Minute // a loaded machine, a cold disk
+	probeTimeout  = 2 * time.Minute // for a busy machine with a cold disk
 	maxProbeBytes = 8 << 20
 )
 
-// probe asks an interpreter what it has. It imports none of it.
+// probe asks an interpreter which packages it has. It imports none of them.
 func probe(ctx context.Context, by Runner, interpreter string) (probed, error) {
 	names, err := json.Marshal(wanted())
 	if err != nil {
@@ -59,7 +59,7 @@ func ask(ctx context.Context, by Runner, answer any, interpreter string, args ..
 	return nil
 }
 
-// run returns what an interpreter prints, also where it ends badly.
+// run returns the output of an interpreter, even if it fails.
 func run(ctx context.Context, by Runner, timeout time.Duration, interpreter string, args ...string) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func run(ctx context.Context, by Runner, timeout time.Duration, interpreter stri
 	return out.text, err
 }
 
-// environment is what others see of it.
+// environment returns the part of it that others see.
 func (p probed) environment(by Runner) (Environment, error) {
 	text, err := json.Marshal([]any{p.Version, p.Packages})
 	if err != nil {
@@ -93,20 +93,20 @@ func (p probed) environment(by Runner) (Environment, error) {
 	}, nil
 }
 
-// probeEnv is what a process that a pipeline may have named gets of the worker's environment, which
-// holds credentials.
+// probeEnv returns the part of the worker's environment, which holds credentials, that a process
+// gets which a pipeline may have named.
 func probeEnv(environ []string) []string {
 	return keep(environ, "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT", "PYENV_")
 }
 
-// installEnv is what an installer gets besides: the ways to a package registry.
+// installEnv returns the part that an installer also gets: how to reach a package registry.
 func installEnv(environ []string) []string {
 	return append(probeEnv(environ), keep(environ, "PIP_", "UV_", "XDG_", "SSL_CERT_", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC",
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy")...)
 }
 
-// keep takes the pairs with these names, or with names that begin like those that end in an
-// underscore.
+// keep returns the pairs with these names; a name that ends in an underscore stands for all names
+// that begin with it.
 func keep(environ []string, names ...string) []string {
 	var kept []string
 	for _, pair := range environ {
@@ -121,10 +121,10 @@ func keep(environ []string, names ...string) []string {
 	return kept
 }
 
-// capped keeps what a program says, and has it ended when that is more than it may be.
+// capped keeps a program's output, and ends the program if it prints too much.
 type capped struct {
 	text []byte
-	over bool // it was more
+	over bool // it printed more
 	end  context.CancelFunc
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// A pipeline names the interpreter, and so the program that is asked.
+// A pipeline names the interpreter, and thus the program that is asked.
 func TestAnInterpreterThatIsAskedLearnsNoSecrets(t *testing.T) {
 	t.Setenv("NATS_CREDS", "a-secret")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "a-secret")

@@ -15,14 +15,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// fake is a program that answers as an interpreter does when it is asked what it has.
+// fake is a program that answers like an interpreter that is asked what it has.
 type fake struct {
 	version  string
 	packages map[string]string
 	modules  []string
 }
 
-// whole has all that module files import.
+// whole has all packages that module files import.
 func whole() fake {
 	return fake{
 		version: "3.11.7", packages: map[string]string{"tensorflow-cpu": "2.21.0", "numpy": "2.4.6"},
@@ -30,7 +30,7 @@ func whole() fake {
 	}
 }
 
-// write puts it into the folder of an environment, and returns its path.
+// write writes the program into the directory of an environment, and returns its path.
 func (f fake) write(t *testing.T, dir string) string {
 	t.Helper()
 	path, site := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "site-packages")
@@ -50,7 +50,7 @@ func (f fake) write(t *testing.T, dir string) string {
 
 func program(t *testing.T, path, script string) string {
 	t.Helper()
-	syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+	syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
 	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
@@ -59,7 +59,7 @@ func program(t *testing.T, path, script string) string {
 	return path
 }
 
-// started says how often the interpreter in dir was.
+// started returns how often the interpreter in dir was started.
 func started(t *testing.T, dir string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "started"))
@@ -77,7 +77,7 @@ func TestAPipelinesPythonGoesBeforeTheWorkers(t *testing.T) {
 		want string
 	}{
 		{python.Options{Named: named, Default: byDefault}, named},
-		{python.Options{Named: filepath.Dir(filepath.Dir(named)), Default: byDefault}, named}, // a folder
+		{python.Options{Named: filepath.Dir(filepath.Dir(named)), Default: byDefault}, named}, // a directory
 		{python.Options{Default: byDefault}, byDefault},
 	} {
 		test.opts.Home = t.TempDir()
@@ -156,7 +156,7 @@ func TestAnInterpreterIsAskedOnceUntilItsPackagesChange(t *testing.T) {
 		t.Errorf("started %d times, want once", n)
 	}
 	another := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(dir, "site-packages"), another, another); err != nil { // as an installed package does
+	if err := os.Chtimes(filepath.Join(dir, "site-packages"), another, another); err != nil { // as when a package is installed
 		t.Fatal(err)
 	}
 	find()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// wheel writes a package of one module, which holds text, and what it requires. Installers take it
+// wheel writes a package of one module with text, and its requirements. Installers can install it
 // without a registry.
 func wheel(t *testing.T, name, version, text string, requires ...string) string {
 	t.Helper()

@@ -12,23 +12,23 @@ import (
 	"path/filepath"
 )
 
-// The Python files are named by the depth of their folder, for a folder's name would bring along
+// The patterns name the Python files by depth, because the name of a directory would also embed
 // what Python compiles next to them.
 //
 //go:embed driver/*/*.py driver/stoker/py.typed
 //go:embed shim/*.py shim/*/*.py shim/*/*/*.py shim/*/*/*/*.py shim/*/*/*/*/*.py
 var files embed.FS
 
-// Layout is where the embedded files lie on this machine.
+// Layout is where the embedded files are on this machine.
 type Layout struct {
-	Driver string // folder with stoker and stoker_runner
-	Shim   string // folder with tfx, for the end of sys.path: a real tfx goes before it
-	Digest string // sha256:<hex> of them all
+	Driver string // directory with stoker and stoker_runner
+	Shim   string // directory with tfx, for the end of sys.path: a real tfx goes before it
+	Digest string // sha256:<hex> of all files
 }
 
-// Lay puts the embedded files below cache, in a folder for each content, what has changed there
-// back in its place, and removes what else is there, compiled code too: such folders are swept by
-// others, modules can write to them, and Python imports whatever it finds there.
+// Lay writes the embedded files below cache, in a directory for each content. It restores files
+// that have changed there, and removes all others, compiled code included: other programs clean up
+// such directories, modules can write to them, and Python imports whatever it finds there.
 func Lay(cache string) (Layout, error) {
 	digest, err := embedded()
 	if err != nil {
@@ -46,13 +46,13 @@ func Lay(cache string) (Layout, error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		return writeBy(cache, path, text) // in dir, another process might remove what is not whole yet
+		return writeBy(cache, path, text) // in dir, another process might remove a file that is not complete yet
 	})
 	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
 }
 
-// removeOthers removes from a folder what is not embedded, links among it. A process that compiles
-// what it imports there may add to it meanwhile.
+// removeOthers removes everything from a directory that is not embedded, links included. A process
+// that compiles the files that it imports may add to it meanwhile.
 func removeOthers(dir string) (err error) {
 	embedded := map[string]fs.FileMode{}
 	if err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestEveryPythonFileIsEmbedded: one in a folder deeper than the patterns would be left out in
-// silence.
+// TestEveryPythonFileIsEmbedded fails for a file in a directory deeper than the patterns, which
+// would be left out silently.
 func TestEveryPythonFileIsEmbedded(t *testing.T) {
 	t.Parallel()
 	for _, root := range []string{"driver", "shim"} {
@@ -30,8 +30,8 @@ func TestEveryPythonFileIsEmbedded(t *testing.T) {
 	}
 }
 
-// Folders for caches are swept by age, lose what was not on the disk when the power went, and can
-// be written to by modules.
+// Cache directories are cleaned up by age, lose files that were not on the disk when the power
+// failed, and can be written to by modules.
 func TestWhatIsLaidOutIsWhole(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()

@@ -13,24 +13,24 @@ import (
 //go:embed outline.py
 var outlineScript string
 
-// Outline is what a source file binds at its top, as Python reads it.
+// Outline is what a source file binds at its top level, as Python reads it.
 type Outline struct {
 	Names []Binding `json:"names"` // in the order of the file
-	Open  bool      `json:"open"`  // it may bind others too: by an import with a star, exec or the like
+	Open  bool      `json:"open"`  // it may bind other names too: by an import with a star, exec or the like
 }
 
-// Binding is a name at the top of a source file.
+// Binding is a name at the top level of a source file.
 type Binding struct {
 	Name         string   `json:"name"`
 	Line, Column int      // from 1
-	Function     bool     `json:"function"`  // a def without decorators, so that what stands below is known
+	Function     bool     `json:"function"`  // a def without decorators, so that the fields below are known
 	Coroutine    bool     `json:"coroutine"` // an async def
-	Least        int      `json:"least"`     // positional arguments that it needs
-	Most         int      `json:"most"`      // and that it takes; -1: any number
+	Least        int      `json:"least"`     // number of positional arguments that it needs
+	Most         int      `json:"most"`      // number of those that it takes; -1: any
 	Keywords     []string `json:"keywords"`  // arguments that it needs by name
-	From         string   `json:"from"`      // the module that it is imported from, as the file names it; "" if it is not by from ... import
-	Original     string   `json:"original"`  // its name there
-	Installed    bool     `json:"installed"` // that Python has a package of From's first name
+	From         string   `json:"from"`      // the module that it is imported from, as the file names it; "" if it is not bound by from ... import
+	Original     string   `json:"original"`  // its name in that module
+	Installed    bool     `json:"installed"` // Python has a package of From's first name
 }
 
 // Binds returns what a name is bound to last; false if the file does not bind it.
@@ -43,21 +43,21 @@ func (o Outline) Binds(name string) (last Binding, bound bool) {
 	return last, bound
 }
 
-// SyntaxError says where a source file is no Python.
+// SyntaxError is the position at which a source file is not valid Python.
 type SyntaxError struct {
-	File         string // as it was named to ReadOutlines
+	File         string // as passed to ReadOutlines
 	Line, Column int    // from 1
 	Message      string
-	Python       string // the version that read it
+	Python       string // the version of Python that read it
 }
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: SyntaxError: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ReadOutlines reads source files as the environment's Python would, and runs nothing of them. The
-// first that it would not take is a *SyntaxError. The time that it takes and what it says are
-// bounded, and it gets no credentials from the environment of this process.
+// ReadOutlines reads source files as the environment's Python would, without running them. The
+// error of the first invalid file is a *SyntaxError. Its time and output are limited, and it gets
+// no credentials from the environment of this process.
 func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outline, error) {
 	out, err := run(ctx, e.by, probeTimeout, e.Interpreter, append([]string{"-I", "-c", outlineScript}, files...)...)
 	if err != nil {
@@ -88,7 +88,7 @@ func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outlin
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// System is the machine's own python3, for ReadOutlines alone: nothing is known of its packages.
+// System returns the machine's own python3, only for ReadOutlines: its packages are not known.
 func System() (Environment, error) {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {

@@ -91,7 +91,7 @@ func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 	}
 }
 
-// A file of others may hold anything, and Python reads it without running it.
+// An untrusted file may contain anything, and Python reads it without running it.
 func TestAHostileFileIsReadInBounds(t *testing.T) {
 	t.Parallel()
 	interpreter := tftest.Python3(t)
@@ -108,7 +108,7 @@ func TestAHostileFileIsReadInBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := python.ReadOutlines(t.Context(), python.Environment{Interpreter: interpreter}, path)
-		if _, syntax := errors.AsType[*python.SyntaxError](err); err != nil && !syntax && name != "chained" { // which may be more than that Python's stack holds
+		if _, syntax := errors.AsType[*python.SyntaxError](err); err != nil && !syntax && name != "chained" { // it may need more than that Python's stack has
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "names" && (err != nil || len(all[0].Names) > 2000 || !all[0].Open) {

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// Tests run against what users get.
+// Tests run with the versions that users get.
 func TestPinsAreThoseThatTestsRunWith(t *testing.T) {
 	t.Parallel()
 	const tests = "../../../compute/tf/tftest/"
 	for _, c := range []struct {
 		kind       Kind
 		ours, lock string
-		more       []string // packages that no test has
+		more       []string // packages that the tests don't use
 	}{
-		{CPU, "requirements.txt", tests + "requirements.lock", []string{"tensorflow"}}, // macOS's name of tensorflow-cpu
+		{CPU, "requirements.txt", tests + "requirements.lock", []string{"tensorflow"}}, // the name of tensorflow-cpu on macOS
 		{Estimator, "requirements-estimator.txt", tests + "requirements-estimator.lock", nil},
 	} {
 		lock, err := c.kind.lock()
@@ -64,7 +64,7 @@ func TestGPUsAreTheDifferenceBetweenTwoKinds(t *testing.T) {
 	}
 }
 
-// pins are the packages of a lock with their versions.
+// pins returns the packages of a lock with their versions.
 func pins(lock string) map[string]string {
 	versions := map[string]string{}
 	for line := range strings.Lines(lock) {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Runner runs a command to its end, as its Run does. The command writes below a folder that it gets
-// as TMPDIR, and as needs says.
+// Runner runs a command to its end, like the command's own Run. The command may write below a
+// directory that it gets as TMPDIR, and what needs allows.
 type Runner func(cmd *exec.Cmd, needs Needs) error
 
-// Needs are the rights that a command needs. Most need none.
+// Needs are the rights that a command needs. Most commands need none.
 type Needs struct {
-	Write   []string // folders that it writes in
+	Write   []string // directories that it writes to
 	Network bool     // it installs packages from a registry
 }
 
-// run has the command run by r; nil runs it with the rights of this process.
+// run runs the command with r; if r is nil, with the rights of this process.
 func (r Runner) run(cmd *exec.Cmd, needs Needs) error {
 	if r == nil {
 		return cmd.Run()
@@ -27,7 +27,7 @@ func (r Runner) run(cmd *exec.Cmd, needs Needs) error {
 	return r(cmd, needs)
 }
 
-// Env are the variables of a process of this environment in addition to those of every module's
+// Env returns the variables of a process of this environment in addition to those of every module's
 // process.
 func (e Environment) Env(layout Layout, keras string) []string {
 	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
@@ -40,8 +40,8 @@ func (e Environment) Env(layout Layout, keras string) []string {
 	return env
 }
 
-// Command starts the driver in a mode. Compiled code that says it was made of a source with a
-// certain hash is used only if it was.
+// Command returns the command that starts the driver in a mode. Compiled code that names the hash
+// of its source is used only if the source has that hash.
 func (e Environment) Command(mode Mode) []string {
 	return []string{e.Interpreter, "--check-hash-based-pycs", "always", "-m", "stoker_runner", string(mode)}
 }
@@ -56,25 +56,25 @@ const (
 	ModeFork Mode = "fork"
 )
 
-// Setup is the line before the assignment: what makes a process that may have been started long ago
-// that of one job.
+// Setup is the line before the assignment: it prepares a process that may have been started long
+// ago for one job.
 type Setup struct {
-	Env       map[string]string `json:"env"`        // set in os.environ before anything of the module is imported
+	Env       map[string]string `json:"env"`        // set in os.environ before any file of the module is imported
 	Dir       string            `json:"dir"`        // working directory
-	Path      []string          `json:"path"`       // to the front of sys.path: the folder of File, then that of all files
-	File      string            `json:"file"`       // the module file, absolute; "" where RunFn or TunerFn name a module on Path
+	Path      []string          `json:"path"`       // prepended to sys.path: the directory of File, then that of all files
+	File      string            `json:"file"`       // the module file, absolute; "" if RunFn or TunerFn name a module on Path
 	RunFn     string            `json:"run_fn"`     // as in module.Source
 	TunerFn   string            `json:"tuner_fn"`   // as in module.Source
 	Keras     string            `json:"keras"`      // "2" or "3", as the process was started with
-	KerasAuto bool              `json:"keras_auto"` // nobody chose it: where the other one is needed, it may be tried
+	KerasAuto bool              `json:"keras_auto"` // the runner chose it: if the other one is needed, it may be tried
 	Autograph string            `json:"autograph"`  // as in module.Source
-	Sandbox   any               `json:"sandbox"`    // a process.Sandbox that it is to enter, see sandbox.py; nil: none, or it is within one
+	Sandbox   any               `json:"sandbox"`    // a process.Sandbox that it is to enter, see sandbox.py; nil: none, or it is within one already
 }
 
-// tail keeps the end of what a program says.
+// tail keeps the end of a program's output.
 type tail struct{ text []byte }
 
-// maxTail is how much of it: some lines of an installer's.
+// maxTail is how much of it is kept: some lines of an installer's.
 const maxTail = 2000
 
 func (t *tail) Write(text []byte) (int, error) {
@@ -85,7 +85,7 @@ func (t *tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// lines are the last ones, without those that say nothing.
+// lines returns the last lines, without those that carry no information.
 func (t *tail) lines(most int) []string {
 	var kept []string
 	for line := range strings.Lines(strings.ToValidUTF8(string(t.text), "")) {
@@ -96,7 +96,7 @@ func (t *tail) lines(most int) []string {
 	return kept[max(0, len(kept)-most):]
 }
 
-// after is the last line behind a separator; "" where there is none.
+// after returns a separator and the last line; "" if there is no line.
 func (t *tail) after(separator string) string {
 	if last := t.lines(1); len(last) > 0 {
 		return separator + last[0]
@@ -104,9 +104,9 @@ func (t *tail) after(separator string) string {
 	return ""
 }
 
-// Kerases are the versions of Keras, 2 or 3, that tf.keras can be here. TensorFlow below 2.16
-// brings Keras 2 and has no choice; from then on Keras 3 is its own, and Keras 2 the package
-// tf_keras. Where nothing is known of either, any will do: nobody will ask for it.
+// Kerases returns the versions of Keras, 2 or 3, that tf.keras can be. TensorFlow below 2.16
+// includes Keras 2, without a choice; later versions have Keras 3, and Keras 2 is the package
+// tf_keras. If neither is known to be installed, both are returned, because neither will be used.
 func (e Environment) Kerases() []string {
 	if e.hasOwnKeras2() || strings.HasPrefix(e.Packages["keras"], "2.") {
 		return []string{"2"}
@@ -123,8 +123,8 @@ func (e Environment) Kerases() []string {
 	return there
 }
 
-// kerasEnv is the value of TF_USE_LEGACY_KERAS for a version of Keras; "" where TensorFlow has no
-// choice, and one confuses it.
+// kerasEnv returns the value of TF_USE_LEGACY_KERAS for a version of Keras; "" if TensorFlow has no
+// choice, because a value would confuse it.
 func (e Environment) kerasEnv(keras string) string {
 	if e.hasOwnKeras2() {
 		return ""
@@ -132,8 +132,9 @@ func (e Environment) kerasEnv(keras string) string {
 	return map[string]string{"2": "1", "3": "0"}[keras]
 }
 
-// KerasSigns reads the source of a module, files below dir and what they import from there, for
-// what needs Keras 2 or 3, and gives the first sign of each. Nothing is imported for it.
+// KerasSigns reads the source of a module, files below dir and what they import from there, and
+// returns the first sign that it needs Keras 2 and the first that it needs Keras 3. It imports
+// nothing.
 func (e Environment) KerasSigns(ctx context.Context, layout Layout, dir string, files ...string) (map[string]string, error) {
 	script := filepath.Join(layout.Driver, "stoker_runner", "keras_choice.py")
 	var signs map[string]string

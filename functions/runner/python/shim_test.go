@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/python"
 )
 
-// Each script of testdata/shim asserts one thing about the shim of tfx, which is at the end
-// of sys.path as in a job. None imports TensorFlow.
+// Each script of testdata/shim checks one property of the shim of tfx, which is at the end of
+// sys.path as in a job. None imports TensorFlow.
 func TestTheShimReplacesTFX(t *testing.T) {
 	t.Parallel()
 	interpreter, shim := tftest.Python(t), layShim(t)
@@ -54,12 +54,12 @@ func TestAModuleRewritesItsModelToTFLite(t *testing.T) {
 	if want := []string{"assets.extra/requests", "assets/vocabulary.txt", "tflite"}; !slices.Equal(got.Files, want) {
 		t.Errorf("rewritten model has %v, want %v", got.Files, want)
 	}
-	if len(got.Answer) != 2 || got.Answer[0] != 3 || got.Answer[1] != 0 { // whole numbers: exact in any order of sums
+	if len(got.Answer) != 2 || got.Answer[0] != 3 || got.Answer[1] != 0 { // whole numbers, which are exact in any order of sums
 		t.Errorf("the TFLite model says %v, want [3 0]", got.Answer)
 	}
 }
 
-// layShim puts the embedded files into a folder of the test's, and returns that of the shim.
+// layShim writes the embedded files into a directory of the test's, and returns that of the shim.
 func layShim(t *testing.T) string {
 	t.Helper()
 	layout, err := python.Lay(t.TempDir())

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// zipped walks the files of a .zip or a wheel.
+// zipped returns a walk over the files of a .zip or a wheel.
 func zipped(archive string, within limits) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) (err error) {
 		r, err := zip.OpenReader(archive)
@@ -59,7 +59,7 @@ func zipEntry(ctx context.Context, f *zip.File, name string, do func(string, io.
 	return errors.Join(do(name, content), content.Close())
 }
 
-// tarred walks the files of a .tar.gz.
+// tarred returns a walk over the files of a .tar.gz.
 func tarred(archive string, within limits) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) (err error) {
 		file, err := os.Open(archive)
@@ -101,7 +101,7 @@ func tarEntry(header *tar.Header, content io.Reader, do func(string, io.Reader) 
 	}
 	mode := header.FileInfo().Mode()
 	if header.Typeflag == tar.TypeLink {
-		mode = fs.ModeIrregular // the same file again, which its mode doesn't say
+		mode = fs.ModeIrregular // the same file again, which its mode doesn't show
 	}
 	name, wanted, err := entryName(header.Name, mode)
 	if err != nil || !wanted {

@@ -17,7 +17,7 @@ import (
 // small are limits that a test reaches.
 var small = limits{files: 4, bytes: 4096}
 
-// item is one entry of an archive that somebody made by hand.
+// item is an entry of an archive made by hand.
 type item struct {
 	name string
 	text string
@@ -74,13 +74,13 @@ func TestAnArchiveThatIsTooMuchIsRefused(t *testing.T) {
 	t.Parallel()
 	many := []item{{name: "a.py"}, {name: "b.py"}, {name: ".c"}, {name: ".d"}}
 	for name, pack := range packers {
-		accepts(t, pack(t, many), name) // as many as there may be
+		accepts(t, pack(t, many), name) // the largest allowed number
 		refuses(t, pack(t, append(many, item{name: ".e"})), name, "holds more than 4 files")
 		refuses(t, pack(t, []item{{name: "a.py", text: strings.Repeat("0", 2048)}, {name: "b.py", text: strings.Repeat("0", 2049)}}), name, "holds more than 4096 bytes")
 	}
-	// What unpacks to much is refused as well where it would be left out.
+	// An entry that unpacks to too much is refused even if it would be left out.
 	refuses(t, tarOf(t, []item{{name: ".hidden", text: strings.Repeat("0", 1<<20)}}), "m.tgz", "holds more than 4096 bytes")
-	for name, pack := range packers { // a bomb, a thousand times as large as it looks
+	for name, pack := range packers { // a bomb, a thousand times as large as it seems
 		bomb := pack(t, []item{{name: "a.py", text: strings.Repeat("0", 4_000_000)}})
 		if len(bomb) > 4096 {
 			t.Fatalf("%s: %d bytes are refused for what they are, and not for what they become", name, len(bomb))
@@ -108,7 +108,7 @@ func TestABrokenArchiveIsRefused(t *testing.T) {
 	t.Run("another content than its sum says", func(t *testing.T) {
 		t.Parallel()
 		packed := zipOf(t, []item{{name: "penguin.py", text: "print(1)"}})
-		at := bytes.Index(packed, []byte("print(1)")) // stored, as it is no shorter otherwise
+		at := bytes.Index(packed, []byte("print(1)")) // stored, because compression would not make it shorter
 		packed[at] = 'P'
 		refuses(t, packed, "m.zip", `entry "penguin.py": zip: checksum error`)
 	})
@@ -125,8 +125,8 @@ func TestWhatGitSaysOfItsArchiveIsNoFile(t *testing.T) {
 	accepts(t, tarOf(t, []item{{name: "pax_global_header", kind: tar.TypeXGlobalHeader}, {name: "penguin.py"}}), "m.tar.gz")
 }
 
-// What one kind of archive takes, has one digest with the folder that it unpacks to; and nothing is
-// ever written elsewhere.
+// If one kind of archive is accepted, its digest equals that of the directory that it unpacks to,
+// and nothing is ever written elsewhere.
 func FuzzArchive(f *testing.F) {
 	for _, items := range [][]item{
 		{{name: "penguin.py", text: "def run_fn(a): pass\n"}},
@@ -171,7 +171,7 @@ func zipWalk(packed []byte) walk {
 	}
 }
 
-// tarWalk packs what is fuzzed: gzip's sum would keep all from the tar behind it.
+// tarWalk packs the fuzzed bytes: otherwise gzip's checksum would hide the tar from the fuzzer.
 func tarWalk(plain []byte) walk {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -255,7 +255,7 @@ func accepts(t *testing.T, packed []byte, name string) {
 	}
 }
 
-// refuses sees to it that nothing is kept.
+// refuses checks that nothing is kept.
 func refuses(t *testing.T, packed []byte, name, want string) {
 	t.Helper()
 	cache, path := t.TempDir(), write(t, packed, name)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What each job waits for whose module was run before.
+// The time that each job waits whose module was run before.
 func BenchmarkAModuleThatIsKept(b *testing.B) {
 	cache, path := b.TempDir(), filepath.Join(penguin.folder(b), "penguin.py")
 	take(b, cache, path)

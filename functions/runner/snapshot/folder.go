@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// siblings walks a module file and the others in its directory, as TFX packs them.
+// siblings returns a walk over a module file and the others in its directory, as TFX packs them.
 func siblings(path string) walk {
 	dir := filepath.Dir(path)
 	return func(ctx context.Context, do func(string, io.Reader) error) error {
@@ -42,8 +42,8 @@ func isFile(dir string, entry fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// folder walks all files below a directory. It refuses entries that are neither files nor
-// directories, because their content can't be kept.
+// folder returns a walk over all files below a directory. It refuses entries that are neither files
+// nor directories, because their content can't be kept.
 func folder(dir string) walk {
 	return func(ctx context.Context, do func(string, io.Reader) error) error {
 		return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -21,7 +21,7 @@ import (
 type inventory struct {
 	within  limits
 	files   map[string]content
-	folders map[string]bool // that they lie in
+	folders map[string]bool // directories that contain them
 	bytes   int64
 }
 
@@ -76,7 +76,7 @@ func (v *inventory) admit(name string) error {
 	return nil
 }
 
-// digest is hex.
+// digest returns the digest in hex.
 func (v *inventory) digest() string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(v.files)) {
@@ -92,7 +92,7 @@ func digestOf(ctx context.Context, each walk, within limits) (string, error) {
 	return v.digest(), err
 }
 
-// copyTo also copies them, and returns the digest of the copy: somebody may have changed the files
+// copyTo also copies the files, and returns the digest of the copy: the files may have changed
 // since they were read.
 func copyTo(ctx context.Context, dir string, each walk, within limits) (string, error) {
 	v := newInventory(within)

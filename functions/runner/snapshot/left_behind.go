@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Bounds of what LeftBehind reads.
+// Limits of what LeftBehind reads.
 const (
-	maxSearched      = 200     // files of Python
-	maxSearchedBytes = 1 << 20 // of each
+	maxSearched      = 200     // Python files
+	maxSearchedBytes = 1 << 20 // bytes of each
 )
 
 // Left are the files and directories next to a module file that are not copied. Names of
 // directories end with a slash.
 type Left struct {
 	Named []string // by its Python code
-	Other []string // the rest, if the code looks for files in another way: by a name that it puts together, or in a folder
+	Other []string // the rest, if the code finds files in another way: by a name that it assembles, or in a directory
 }
 
 // looks matches code that finds files other than by their names.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// limits bound a module's files.
+// limits limit a module's files.
 type limits struct {
-	files int   // also of an archive's entries of any kind
-	bytes int64 // of them all, and of an archive
+	files int   // number of files, and of an archive's entries of any kind
+	bytes int64 // size of all files, and of an archive
 }
 
 // wide permits code with its vocabularies, and refuses a directory that contains data or an
@@ -18,7 +18,7 @@ type limits struct {
 var wide = limits{files: 10_000, bytes: 256 << 20}
 
 const (
-	maxDepth = 32   // folders in folders
+	maxDepth = 32   // depth of directories
 	maxName  = 1024 // bytes
 )
 

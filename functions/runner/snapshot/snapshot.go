@@ -21,9 +21,9 @@ import (
 
 // Snapshot is a module's files in a directory of their own.
 type Snapshot struct {
-	Dir    string // holds them; goes on Python's path
-	File   string // the module file, which lies at the top: penguin_utils.py. "" where nothing says which one it is; see Ambiguous
-	Digest string // sha256:<hex> of the paths and contents of all files, the same for a folder and for each kind of archive of it
+	Dir    string // contains them; is added to Python's path
+	File   string // the module file, at the top: penguin_utils.py; "" if nothing determines which one it is, see Ambiguous
+	Digest string // sha256:<hex> of the paths and contents of all files, the same for a directory and for each kind of archive of it
 
 	path       string   // of the module
 	candidates []string // the .py files at the top that could be File
@@ -134,7 +134,7 @@ func IsPython(path string) bool {
 	return err == nil && len(golang) == 0 && holdsPython(path)
 }
 
-// holdsPython checks a bounded number of files: a directory of data is no module.
+// holdsPython checks a limited number of files: a directory of data is not a module.
 func holdsPython(path string) bool {
 	left, found := wide.files, false
 	_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
@@ -146,7 +146,7 @@ func holdsPython(path string) bool {
 		if found || left < 0 {
 			return fs.SkipAll
 		}
-		return nil // what can't be read is reported when the module is read
+		return nil // an unreadable entry is reported when the module is read
 	})
 	return found
 }
@@ -181,8 +181,8 @@ type Invalid struct {
 func (e *Invalid) Error() string { return fmt.Sprintf("module %s: %v", e.Path, e.Err) }
 func (e *Invalid) Unwrap() error { return e.Err }
 
-// blame makes an *Invalid of an error in reading a module, unless it is the machine's fault or ctx
-// has ended. An error of the file system names a path already; the module's own path is not
+// blame returns an *Invalid for an error in reading a module, unless it is the machine's fault or
+// ctx has ended. An error of the file system already names a path; the module's own path is not
 // repeated.
 func blame(ctx context.Context, path string, err error) error {
 	failed, isPath := errors.AsType[*fs.PathError](err)

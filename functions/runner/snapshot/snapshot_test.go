@@ -148,7 +148,7 @@ func TestATextNamesTheFilesOfTheModuleNotOfTheCopy(t *testing.T) {
 	t.Parallel()
 	dir, archive := penguin.folder(t), penguin.archive(t, "m.zip")
 	for path, want := range map[string]string{
-		dir: dir, filepath.Join(dir, "penguin.py"): dir, archive: archive, // as a file of a folder m.zip
+		dir: dir, filepath.Join(dir, "penguin.py"): dir, archive: archive, // like a file of a directory m.zip
 	} {
 		s := take(t, t.TempDir(), path)
 		if got := s.Theirs("File \"" + s.Dir + "/features.py\", line 1"); got != "File \""+want+"/features.py\", line 1" {

@@ -17,14 +17,14 @@ import (
 
 // store is a directory of snapshots, each in a directory named by its digest:
 //
-//	<hex>/     a snapshot. Its files can't be written to
+//	<hex>/     a snapshot, whose files are read-only
 //	partial-*  one that is being made, or was when its process was killed
 //	.lock      held by the process that makes, checks or removes one
 type store struct{ dir string }
 
 const (
 	keepAtMost = 64                 // snapshots, and
-	keepFor    = 7 * 24 * time.Hour // those used since: a training may import one of its files late
+	keepFor    = 7 * 24 * time.Hour // those that were used this recently: a training may import one of its files late
 
 	lockPeriod = 20 * time.Millisecond // between two checks of a waiting caller
 	partial    = "partial-"
@@ -84,8 +84,8 @@ func (s store) add(make func(dir string) (string, error)) (digest string, err er
 
 var named = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// prune removes what killed processes were making, and the snapshots that were not used for longest
-// if there are more than are kept.
+// prune removes the rest of what killed processes were making, and the least recently used
+// snapshots if there are more than are kept.
 func (s store) prune(now time.Time) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -170,7 +170,7 @@ func TestWaitingTooLongIsAnErrorThatSaysWhy(t *testing.T) {
 func TestACacheThatCannotBeWrittenIsNotTheModulesFault(t *testing.T) {
 	t.Parallel()
 	path := module(t, "")
-	_, full := take(t.Context(), store{path}, path, wide) // a file where a folder should be
+	_, full := take(t.Context(), store{path}, path, wide) // a file in place of a directory
 	denied := blame(t.Context(), path, keeping(&os.PathError{Op: "open", Path: "x", Err: os.ErrPermission}))
 	for _, err := range []error{full, denied} {
 		if _, invalid := errors.AsType[*Invalid](err); err == nil || invalid {

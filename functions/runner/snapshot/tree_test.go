@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
 )
 
-// tree is the files of a folder by their names.
+// tree is the files of a directory by their names.
 type tree map[string]string
 
 func (f tree) with(name, text string) tree {
@@ -43,7 +43,7 @@ func (f tree) folder(t testing.TB) string {
 	return dir
 }
 
-// archive packs the files in an order and at a time of its own.
+// archive packs the files into an archive of the kind that name ends in.
 func (f tree) archive(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doEnv names the variable that says what the server does, in its own process.
+// doEnv names the variable that chooses what the server does, in its own process.
 const doEnv = "PROCESSTEST_SERVER"
 
 // What a server can do.
 const (
 	Serves     = "serves"
 	ServesOnce = "serves once"
-	Refuses    = "refuses" // each time, because of the weather
+	Refuses    = "refuses" // each request, with an arbitrary reason
 	Fails      = "fails"   // before it is ready: it has no module named tensorflow
-	Dawdles    = "dawdles" // and is never ready
+	Dawdles    = "dawdles" // it is never ready
 )
 
 // Command returns the command of a server in a process of its own. The test's package must have a
@@ -34,7 +34,7 @@ func Command(t *testing.T, do string) (line, env []string) {
 }
 
 // Serve does what fork.py does, with children that are other programs, because Go can't fork. It is
-// no test by itself.
+// not a test by itself.
 func Serve(t *testing.T) {
 	t.Helper()
 	do := os.Getenv(doEnv)
@@ -79,7 +79,7 @@ func serve(do string) error {
 		packet, control := make([]byte, 4<<10), make([]byte, 4<<10)
 		n, controls, _, _, err := socket.ReadMsgUnix(packet, control)
 		if n == 0 || err != nil {
-			return nil // the client has gone
+			return nil // the client is gone
 		}
 		var request struct {
 			Fork string
@@ -110,7 +110,7 @@ func serve(do string) error {
 	}
 }
 
-// fork starts a cat, which ends when nobody writes to it any more.
+// fork starts a cat, which ends when its input is closed.
 func fork(mark string, control []byte) (*exec.Cmd, error) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil || len(messages) != 1 {
@@ -134,7 +134,7 @@ func fork(mark string, control []byte) (*exec.Cmd, error) {
 }
 
 func reap(cmd *exec.Cmd) answer {
-	_ = cmd.Wait() // ProcessState has how it ended
+	_ = cmd.Wait() // ProcessState tells how it ended
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	usage, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	return answer{Status: uint32(status), MaxRSS: usage.Maxrss}
