@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// action does one thing and returns the page to show then. guard has checked that the sender may
+// action does one thing and returns the page to show next. guard has checked that the sender may
 // act.
 type action func(r *http.Request) (then template.URL, err error)
 
@@ -32,7 +32,7 @@ func (c *Console) actions() map[string]action {
 }
 
 // act answers an action with a redirect to the page that shows the effect, so that reloading that
-// does not repeat the action.
+// page does not repeat the action.
 func (c *Console) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		then, err := do(r)
@@ -89,7 +89,7 @@ func (c *Console) gateAction(change func(context.Context, events.Bus, string) er
 	}
 }
 
-// deadAction is an action on the dead letter of a number.
+// deadAction returns an action on the dead letter of a number.
 func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) action {
 	return func(r *http.Request) (template.URL, error) {
 		number, err := strconv.ParseUint(r.PostFormValue("number"), 10, 64)

@@ -13,8 +13,8 @@ import (
 //go:embed static
 var static embed.FS
 
-// assetsMark is a hash of everything that pages load: it is part of the addresses, so that a
-// browser caches them for good, and never uses those of another version of this program.
+// assetsMark is a hash of all files that pages load. It is part of their addresses, so that a
+// browser caches them forever, and never uses those of another version of this program.
 var assetsMark = markOfFolder(static)
 
 func markOfFolder(folder fs.FS) string {
@@ -28,19 +28,19 @@ func markOfFolder(folder fs.FS) string {
 		return err
 	})
 	if err != nil {
-		panic(err) // the folder is embedded
+		panic(err) // the directory is embedded
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// asset is the address of a file that pages load.
+// asset returns the address of a file that pages load.
 func asset(name string) template.URL { return template.URL("/static/" + name + "?v=" + assetsMark) }
 
 // assets serves the files that pages load.
 func assets() http.HandlerFunc {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // the folder is embedded by that name
+		panic(err) // the directory is embedded under that name
 	}
 	serve := http.StripPrefix("/static/", http.FileServerFS(files))
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ func newBook[K comparable, V any](most int) *book[K, V] {
 	return &book[K, V]{most: most, pages: map[K]V{}}
 }
 
-// entry is the value for k; if there is none, open makes it.
+// entry returns the value for k; if there is none, open makes it.
 func (b *book[K, V]) entry(k K, open func() V) V {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -59,7 +59,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 }
 
 // TestBrowserOutlastsItsConsole checks that a page reports that the console is away, follows the
-// next console at the same address, and shows what came meanwhile.
+// next console at the same address, and shows what changed meanwhile.
 func TestBrowserOutlastsItsConsole(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	w.apply(penguin)

@@ -57,7 +57,7 @@ type finding struct {
 	Figures          figures
 }
 
-// figures are measurements of one loading of a page.
+// figures are measurements of loading a page once.
 type figures struct {
 	Load    float64 `json:"load_ms"`
 	Server  float64 `json:"server_ms"`
@@ -179,7 +179,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	return pages
 }
 
-// giveUp makes a run whose job was given up, and which ignored an event.
+// giveUp makes a run whose job is given up, and which ignores an event.
 func (w *world) giveUp(run string) {
 	w.t.Helper()
 	second := ready(run)

@@ -11,24 +11,24 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/peer"
 )
 
-// Readers says which clients may read without the token.
+// Readers are the clients that may read without the token.
 type Readers int
 
 const (
-	TokenHolders Readers = iota // none
+	TokenHolders Readers = iota // no clients
 	SameUser                    // processes of this user on this machine; none if the system can't identify them (peer.Supported)
-	Everybody                   // each client that reaches the console
+	Everybody                   // all clients that can connect to the console
 )
 
 // caller is the sender of a request.
 type caller struct {
-	session *session // nil: it has shown no token
-	owner   bool     // it is a process of the console's own user, and no proxy
+	session *session // nil: it has not presented the token
+	owner   bool     // it is a process of the console's own user, and not a proxy
 }
 
 type callerKey struct{}
 
-// callerOf is the sender of a request that came through identify. Any other request has no rights.
+// callerOf returns the sender of a request that passed identify. Any other request has no rights.
 func callerOf(r *http.Request) caller {
 	who, _ := r.Context().Value(callerKey{}).(caller)
 	return who
@@ -53,12 +53,12 @@ func (c *Console) identify(next http.Handler) http.Handler {
 	})
 }
 
-// follows reports whether a request is for the updates of a page. The page sends it without its
-// user: it does not count as use of a session.
+// follows reports whether a request is for the updates of a page. The page sends such a request
+// without its user, so it does not count as use of a session.
 func follows(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/live/") }
 
-// sessionOf is the session of a request's cookie; nil if there is none. Another server of the same
-// host may have set a cookie of the same name too: any cookie of a session counts.
+// sessionOf returns the session of a request's cookie; nil if there is none. Another server of the
+// same host may have set a cookie of the same name too: any cookie of a session counts.
 func (c *Console) sessionOf(r *http.Request) *session {
 	for _, sent := range r.CookiesNamed(cookieName(r)) {
 		if found := c.sessions.find(sent.Value); found != nil {
@@ -91,7 +91,7 @@ func (c *Console) withConnection(ctx context.Context, connection net.Conn) conte
 	return context.WithValue(ctx, ownsKey{}, sync.OnceValue(func() bool { return c.opts.sameUser(connection) }))
 }
 
-// trusts reports whether the sender of a request has shown the token, and may act.
+// trusts reports whether the sender of a request has presented the token, and may act.
 func (c *Console) trusts(r *http.Request) bool { return callerOf(r).session != nil }
 
 // mayRead reports whether the sender of a request may read.
@@ -103,5 +103,5 @@ func (c *Console) mayRead(r *http.Request) bool {
 // asksOwners reports whether reading depends on the user of a connection.
 func (c *Console) asksOwners() bool { return c.opts.Readers == SameUser && peer.Supported }
 
-// NewToken makes a random token: 26 letters and digits.
+// NewToken returns a random token: 26 letters and digits.
 func NewToken() string { return rand.Text() }

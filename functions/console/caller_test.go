@@ -29,7 +29,7 @@ func ofUser(t *testing.T, owns bool, change ...func(*Options)) *world {
 }
 
 // Each address that reads something is closed to other users of the machine. The page that they get
-// holds no secret either.
+// contains no secret.
 func TestAnotherUserReadsNothing(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, false)
@@ -91,8 +91,8 @@ func TestTheOwnerReadsAndDoesNotActWithoutTheToken(t *testing.T) {
 	}
 }
 
-// A proxy that runs as the console's user admits every client that reaches it: what it forwards is
-// not the owner's.
+// A proxy that runs as the console's user accepts every client that can connect to it: the requests
+// that it forwards are not the owner's.
 func TestARequestThatAProxyForwardsIsNotTheOwners(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, true)
@@ -169,8 +169,7 @@ func TestTheNumberOfSessionsIsBounded(t *testing.T) {
 	}
 }
 
-// The monotonic clock stands still while the machine sleeps: a session that it measured would last
-// longer.
+// The monotonic clock stops while the machine sleeps: a session measured by it would last longer.
 func TestASessionEndsByTheWallClock(t *testing.T) {
 	t.Parallel()
 	s := newSessions(token, time.Now)
@@ -178,13 +177,13 @@ func TestASessionEndsByTheWallClock(t *testing.T) {
 	one := s.find(id)
 	s.use(one)
 	for _, at := range []time.Time{one.begun, one.used, s.now()} {
-		if at != at.Round(0) { // which drops the monotonic reading
+		if at != at.Round(0) { // it drops the monotonic reading
 			t.Errorf("%v has a monotonic reading", at)
 		}
 	}
 }
 
-// Requests of a session that are being answered, such as a download, end with it.
+// Requests of a session that are still being answered, such as a download, end with it.
 func TestARequestEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -210,7 +209,7 @@ func TestARequestEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// Another server of the same host can set a cookie of this name, be it for some paths only: it is
+// Another server of the same host can set a cookie of this name, even for some paths only: it is
 // then sent first.
 func TestACookieOfAnotherServerDoesNotHideASession(t *testing.T) {
 	t.Parallel()

@@ -22,17 +22,17 @@ import (
 type Options struct {
 	Bus   events.Bus
 	Store storage.Store
-	Root  storage.Ref // of artifacts: nothing outside it is shown or downloaded
+	Root  storage.Ref // root of the artifacts: nothing outside it is shown or downloaded
 
-	Token   string   // permits to read and act, see SetToken; "": no client may act
+	Token   string   // permits reading and acting, see SetToken; "": no client may act
 	Readers Readers  // the clients that may read without it
 	Hosts   []string // names of the console in browsers, in addition to those of loopback: "stoker.example.org"
 
 	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: they are not served
 
-	Command  string // how this program is called, for commands to copy; default stoker
+	Command  string // the name of this program in commands to copy; default stoker
 	Flags    string // flags to add to each command, such as --data
-	MaxRuns  int    // runs kept in memory; the ones that ended longest ago are dropped. Default 5,000
+	MaxRuns  int    // runs kept in memory; those that ended longest ago are dropped; default 5,000
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Quietest time.Duration // least time between two updates of a page; default 0.5 s
@@ -40,7 +40,7 @@ type Options struct {
 	sameUser func(net.Conn) bool // peer.SameUser, except in tests
 }
 
-// Console serves the page.
+// Console serves the pages.
 type Console struct {
 	opts    Options
 	model   *model
@@ -55,11 +55,11 @@ type Console struct {
 	sessions *sessions
 	streams  streamLimits
 
-	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
+	stopped context.Context // ended by Run: pages that follow must not keep a server from stopping
 	stop    context.CancelFunc
 }
 
-// New returns a console that holds nothing yet: Run lets it follow the bus.
+// New returns an empty console: Run makes it follow the bus.
 func New(opts Options) (*Console, error) {
 	opts.Command = cmp.Or(opts.Command, "stoker")
 	opts.MaxRuns = cmp.Or(opts.MaxRuns, 5000)
@@ -88,8 +88,8 @@ func New(opts Options) (*Console, error) {
 }
 
 // server returns a server of the console: its handler, and the connection hook by which it
-// distinguishes users of this machine. Before Run has read what is on the bus, pages say that they
-// are not complete yet.
+// distinguishes users of this machine. Until Run has read the bus, pages say that they are
+// incomplete.
 func (c *Console) server() *http.Server {
 	return &http.Server{
 		Handler: c.handler, ConnContext: c.withConnection,
@@ -102,7 +102,7 @@ func (c *Console) server() *http.Server {
 // client act.
 func (c *Console) SetToken(token string) { c.sessions.setToken(token) }
 
-// Run follows the bus until ctx ends. It retries a bus that is away; the pages keep showing the
+// Run follows the bus until ctx ends. It retries a bus that is away; meanwhile the pages show the
 // last known state, and say so.
 func (c *Console) Run(ctx context.Context) error {
 	defer c.stop()

@@ -15,23 +15,23 @@ import (
 const (
 	coordsHeight, coordsTop, coordsBottom = 300.0, 34.0, 24.0
 	coordsWidth, coordsSide               = 1100.0, 60.0
-	maxAxes                               = 9  // of parameters: those that explain most; the score is one more
-	shades                                = 10 // of lines, by rank
+	maxAxes                               = 9  // parameters, those that explain most first; the score is one more
+	shades                                = 10 // shades of lines, by rank
 )
 
 // axes are parallel coordinates of a study: one for each parameter, and the score's at the right.
 type axes struct {
 	list      []axis
 	direction tune.Direction
-	hidden    int // parameters that are not drawn
+	hidden    int // number of parameters that are not drawn
 	ranks     map[string]int
 }
 
-// axis is one of them.
+// axis is one axis.
 type axis struct {
 	name   string
 	log    bool
-	words  []string // of an axis whose values are no numbers
+	words  []string // values of an axis that are not numbers
 	scale  scale
 	x      float64
 	figure func(report.Row) (any, bool)
@@ -67,8 +67,7 @@ func axesOf(s *tune.Study, rows []report.Row, importance []report.Importance) ax
 	return a
 }
 
-// parameterNames are the parameters that are searched for, each once: those that explain most
-// first.
+// parameterNames returns the parameters of a search, each once: those that explain most first.
 func parameterNames(s *tune.Study, importance []report.Importance) (names []string) {
 	for _, one := range importance {
 		names = append(names, one.Parameter)
@@ -85,7 +84,7 @@ func isLog(s *tune.Study, name string) bool {
 	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool { return p.Name == name && p.Sampling == space.Log })
 }
 
-// fit sets the range of the axis. A score that is far out is drawn at the axis' end.
+// fit sets the range of the axis. A score that is an outlier is drawn at the end of the axis.
 func (a *axis) fit(rows []report.Row) {
 	low, high, words := math.Inf(1), math.Inf(-1), map[string]bool{}
 	numbers := true
@@ -116,7 +115,7 @@ func (a *axis) fit(rows []report.Row) {
 	a.scale = scale{low, high, bottom, top}
 }
 
-// y is where a row crosses the axis; false if it has no value there.
+// y returns where a row crosses the axis; false if it has no value there.
 func (a *axis) y(row report.Row) (float64, bool) {
 	value, there := a.figure(row)
 	if !there {
@@ -145,7 +144,7 @@ func (a *axes) rank(rows []report.Row) {
 	}
 }
 
-// compare puts the better score first, and trials without one last.
+// compare sorts the better score first, and trials without one last.
 func (a *axes) compare(one, other report.Row) int {
 	switch {
 	case one.Score == nil || other.Score == nil:
@@ -163,7 +162,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// path is a row's line through all axes, with gaps where it has no value.
+// path returns a row's line through all axes, with gaps where it has no value.
 func (a *axes) path(row report.Row) string {
 	b, pen := make([]byte, 0, len(a.list)*12), byte('M')
 	for i := range a.list {
@@ -181,7 +180,7 @@ func (a *axes) path(row report.Row) string {
 	return string(b)
 }
 
-// names are those of the parameters that are drawn.
+// names returns the names of the parameters that are drawn.
 func (a *axes) names() (names []string) {
 	for _, one := range a.list[:len(a.list)-1] {
 		names = append(names, one.name)

@@ -10,21 +10,21 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 )
 
-// Thousands of lines are too much for a document, not for a canvas: a page has the axes as SVG, and
-// the lines as numbers that its script draws behind them, some at a time. Without scripts, picture
-// is shown.
+// Thousands of lines are too many for a document, but not for a canvas: a page has the axes as SVG,
+// and the lines as numbers that its script draws behind them, a part at a time. Without scripts,
+// picture is shown.
 
-// coordsView is parallel coordinates as a page has them.
+// coordsView has parallel coordinates as a page needs them.
 type coordsView struct {
 	Axes    template.HTML
-	X       string       // of the axes
-	Lines   string       // by shade, the worst first, separated by ";"; of each line where it crosses the axes, "" if it does not
-	Picture template.URL // the whole as a picture
+	X       string       // positions of the axes
+	Lines   string       // by shade, the worst first, separated by ";"; for each line where it crosses the axes, "" if it does not
+	Picture template.URL // the complete picture
 	Label   string
 	Note    string
 }
 
-// view is the drawing of all trials that have a score; nil if there are too few.
+// view returns the drawing of all trials that have a score; nil if there are too few.
 func (a *axes) view(rows []report.Row) *coordsView {
 	if len(a.ranks) < 2 || len(a.list) < 2 {
 		return nil
@@ -66,7 +66,7 @@ func (a *axes) byShade(rows []report.Row, draw func(report.Row) string, yield fu
 	}
 }
 
-// crossings is where a row crosses the axes, to one unit.
+// crossings returns where a row crosses the axes, to one unit.
 func (a *axes) crossings(row report.Row) string {
 	b := make([]byte, 0, len(a.list)*4)
 	for i := range a.list {
@@ -80,7 +80,7 @@ func (a *axes) crossings(row report.Row) string {
 	return string(b)
 }
 
-// axes is the picture without the trials' lines, with an empty line for the selected one.
+// axes returns the picture without the trials' lines, with an empty line for the selected one.
 func (a *axes) axes(class string) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %g %g" aria-hidden="true"><path class="chosen" d=""/>`, class, coordsWidth, coordsHeight)
@@ -88,14 +88,15 @@ func (a *axes) axes(class string) template.HTML {
 		a.list[i].draw(&b)
 	}
 	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) // made of numbers, and of text that is escaped
+	return template.HTML(b.String()) // made of numbers and escaped text
 }
 
-// pictureStyle is that of a stand-alone picture, which no style sheet of the page reaches.
+// pictureStyle is the style of a stand-alone picture, to which the page's style sheet does not
+// apply.
 const pictureStyle = `<style>text{font:11px sans-serif;fill:#555}.axis-name{font-weight:600;text-anchor:middle}.axis{stroke:#888}path{fill:none;stroke:#2563b5;stroke-width:.6}` +
 	`@media(prefers-color-scheme:dark){text{fill:#bbb}path{stroke:#7fb2ff}}</style>`
 
-// picture is the complete stand-alone picture.
+// picture returns the complete stand-alone picture.
 func (a *axes) picture(rows []report.Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g">%s`, coordsWidth, coordsHeight, pictureStyle)

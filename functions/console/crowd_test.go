@@ -111,7 +111,7 @@ func BenchmarkMemory(b *testing.B) {
 				})
 			}
 			for step := range 600 {
-				if i < maxLive { // curves are kept of at most this many
+				if i < maxLive { // curves of at most this many are kept
 					m.progress(events.Progress{Pipeline: "penguin", Run: run, Step: step, Time: time.Now(), Metrics: map[string]float64{"loss": 1, "val_loss": 1}})
 				}
 			}

@@ -10,28 +10,28 @@ import (
 // point is a metric at a step.
 type point struct{ step, value float64 }
 
-// curve is the course of one metric.
+// curve is one metric over the steps of a run.
 type curve struct {
 	points []point
 	every  int // how many reports each point represents
 	skip   int
 }
 
-// Bounds of the curves that are followed live.
+// Limits of the curves that are followed live.
 const (
-	maxPoints = 512 // of a curve: beyond, every second one is left out
+	maxPoints = 512 // of a curve: beyond this, every second point is left out
 	maxCurves = 24  // of a run
 )
 
-// add adds the next point. A step that was seen before, after a restart from a checkpoint, replaces
-// what followed it.
+// add adds the next point. A step that was reported before, after a restart from a checkpoint,
+// replaces what followed it.
 func (c *curve) add(p point) {
 	c.every = max(c.every, 1)
 	for len(c.points) > 0 && c.points[len(c.points)-1].step >= p.step {
 		c.points = c.points[:len(c.points)-1]
 	}
 	if c.skip++; c.skip < c.every && len(c.points) > 1 {
-		c.points[len(c.points)-1] = p // the last one is always there
+		c.points[len(c.points)-1] = p // the last point is always present
 		return
 	}
 	c.skip = 0
@@ -129,7 +129,7 @@ func ordered(list []chart) []chart {
 	return list
 }
 
-// stepsOf are all steps of some lines, in order.
+// stepsOf returns all steps of some lines, in order.
 func stepsOf(lines []series) []float64 {
 	var steps []float64
 	for _, line := range lines {

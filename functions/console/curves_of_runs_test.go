@@ -18,7 +18,7 @@ func TestComparedRunsOfSeveralPipelinesAreNamedAsInCommands(t *testing.T) {
 	}
 }
 
-// A line between two points says nothing about the course between them.
+// A line between two points says nothing about the values in between.
 func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
 	t.Parallel()
 	points := []point{{1, 3}, {2, 2}, {3, 1.5}}
@@ -27,7 +27,7 @@ func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
 	}
 }
 
-// The console may have followed only the begin and the end of a run; the run log has all of it.
+// The console may have followed only the beginning and the end of a run; the run log has all of it.
 func TestARunThatHasEndedShowsTheCurveOfItsLog(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

@@ -13,15 +13,15 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// download sends an object of the store, or a folder as a tar file: always as an attachment, never
-// to be shown or run by the browser. It refuses an address outside the root.
+// download sends an object of the store, or a directory as a tar file: always as an attachment,
+// which the browser never displays or runs. It refuses an address outside the root.
 func (c *Console) download(w http.ResponseWriter, r *http.Request) {
 	ref, err := c.ours(r.FormValue("ref"))
 	if err != nil {
 		c.fail(w, r, badRequest("%s", err))
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // it may be large
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the object may be large
 	if r.FormValue("tar") != "" {
 		c.downloadFolder(w, r, ref)
 		return
@@ -42,8 +42,8 @@ func asAttachment(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 }
 
-// copied sends a body. If reading it fails, the connection is closed, so that no client takes a
-// part for the whole.
+// copied sends a body. If reading it fails, the connection is closed, so that a client notices that
+// the body is incomplete.
 func (c *Console) copied(w io.Writer, r *http.Request, ref storage.Ref, body io.Reader) {
 	if _, err := io.Copy(w, body); err != nil {
 		c.cut(r, ref, err)

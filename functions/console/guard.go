@@ -20,7 +20,7 @@ const wrongPause = 300 * time.Millisecond
 
 // guard decides whether a request is answered. It refuses names of the server that are not its own,
 // against DNS rebinding; requests that other sites make a browser send; reading by clients that are
-// no Readers; and acting without the token.
+// not Readers; and acting without the token.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 }
 
 // isSameSite reports whether a page of the console itself sent a request, or no page did. A stream
-// counts until it is closed: other sites must not make a browser open some.
+// counts until it is closed, so other sites must not make a browser open streams.
 func isSameSite(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "" || site == "same-origin" || site == "none"
@@ -78,7 +78,7 @@ func (c *Console) askForToken(w http.ResponseWriter, r *http.Request) {
 	default:
 		view.Message = "It was started without a token, so that nobody can show that they may read it."
 	}
-	w.Header().Set("Connection", "close") // the connection is of no further use
+	w.Header().Set("Connection", "close") // the connection will not be used again
 	c.show(w, r, view.Status, "error", view)
 }
 
@@ -93,8 +93,8 @@ func setHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// isOurs reports whether a browser may know the console by that name. On loopback only loopback
-// names are: a site that points its name here is another one.
+// isOurs reports whether a browser may use that name for the console. On loopback only loopback
+// names are allowed: a site whose name resolves to this address is another site.
 func (c *Console) isOurs(host string) bool {
 	name := hostOf(host)
 	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
@@ -110,8 +110,8 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// login answers the form in which the token is entered. It opens a session, which replaces the one
-// that the browser had.
+// login answers the form in which the token is entered. It opens a session, which replaces the
+// browser's earlier one.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	then := localPath(r.FormValue("then"))
 	id, ok := c.sessions.login(strings.TrimSpace(r.PostFormValue("token")))
@@ -141,7 +141,7 @@ func (c *Console) endSession(r *http.Request) {
 // pause slows guessing.
 func (c *Console) pause(r *http.Request) { sleep(r.Context(), wrongPause) }
 
-// localPath is a path of this console, whatever was requested: never another site.
+// localPath returns a path of this console, whatever was requested: never another site.
 func localPath(then string) string {
 	at, err := url.Parse(then)
 	if err != nil || at.IsAbs() || at.Host != "" || !strings.HasPrefix(at.Path, "/") || strings.HasPrefix(at.Path, "//") || strings.Contains(then, `\`) {

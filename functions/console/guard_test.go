@@ -21,7 +21,7 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 		"/pause": {"pipeline": {"penguin"}}, "/resume": {"pipeline": {"penguin"}}, "/cancel": {"pipeline": {"penguin"}, "run": {"monday"}},
 		"/dead/retry": {"number": {"1"}}, "/dead/drop": {"number": {"1"}},
 	}
-	guess := func(r *http.Request) { r.AddCookie(cookie(&http.Request{Host: r.URL.Host}, token)) } // the token itself is not what the cookie holds
+	guess := func(r *http.Request) { r.AddCookie(cookie(&http.Request{Host: r.URL.Host}, token)) } // the cookie does not contain the token itself
 	elsewhere := func(r *http.Request) { w.trusted(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }
 	origin := func(r *http.Request) { w.trusted(r); r.Header.Set("Origin", "https://evil.example") }
 	for path, form := range forms {
@@ -79,7 +79,7 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
-	w.dispatched() // no such pipeline: it is dead-lettered
+	w.dispatched() // the pipeline does not exist: the event is dead-lettered
 	w.sees("/dead", "monday", "expected the name of an applied pipeline")
 	_, body := w.get("/dead-letter?number=1")
 	for _, text := range []string{"s3://bkt/graph", "events.transform-ready.penguin.monday", "dead retry 1"} {
@@ -102,12 +102,12 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	}
 }
 
-// A run that failed leads to its dead letter, as long as there is one.
+// The page of a run that failed links to its dead letter, as long as that exists.
 func TestARunNamesItsDeadLetter(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"), ready("tuesday"))
-	w.dispatched() // no such pipeline: they are dead-lettered
+	w.dispatched() // the pipeline does not exist: the events are dead-lettered
 	w.publish(failed("monday", "boom"), failed("tuesday", "boom"))
 	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)

@@ -18,13 +18,13 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// notDrawable is a coordinate of a picture that is no number.
+// notDrawable matches a coordinate of a picture that is not a number.
 var notDrawable = regexp.MustCompile(`[ML][0-9.]+ [-+]?(NaN|Inf)|="[-+]?(NaN|Inf)`)
 
 var backwards = regexp.MustCompile(`-[0-9.]+ (s|min|h|days|steps/s)`)
 
-// TestHostileMetrics are a thousand of them, with names that are HTML, with values that are no
-// numbers, from a clock that goes back.
+// TestHostileMetrics sends a thousand metrics whose names are HTML, whose values are not numbers,
+// and whose clock goes back.
 func TestHostileMetrics(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -81,7 +81,8 @@ func TestALineOfTenMillionBytesIsCut(t *testing.T) {
 	}
 }
 
-// TestAConditionalStudyIsDrawn although trials have no value for parameters of the other branch.
+// TestAConditionalStudyIsDrawn draws a study whose trials have no value for parameters of the other
+// branch.
 func TestAConditionalStudyIsDrawn(t *testing.T) {
 	t.Parallel()
 	rows := []report.Row{}
@@ -131,7 +132,7 @@ func (a away) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 	}
 }
 
-// TestABusThatIsAwayIsReported on every page, until it is back.
+// TestABusThatIsAwayIsReported checks that every page reports it, until the bus is back.
 func TestABusThatIsAwayIsReported(t *testing.T) {
 	t.Parallel()
 	memory, gone := bustest.NewMemory(0), make(chan struct{})

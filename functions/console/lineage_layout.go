@@ -15,10 +15,10 @@ const (
 	boxWidth, boxHeight = 224.0, 62.0
 	boxGapX, boxGapY    = 80.0, 16.0
 	edgeInset           = 2.0  // around the picture, and before the tip of an arrow
-	passHeight          = 10.0 // height of a way in a column that it only passes
+	passHeight          = 10.0 // height of a way in a column that it passes through
 )
 
-// layout is the positions of the nodes of a graph, and of the ways between them, none of which
+// layout has the positions of the nodes of a graph, and of the ways between them, none of which
 // crosses a node.
 type layout struct {
 	width, height float64
@@ -35,7 +35,7 @@ type way struct {
 	arrives  bool // at a box
 }
 
-// item is an element of a column: a node, or a way from it that only passes.
+// item is an element of a column: a node, or a way from it that passes through.
 type item struct {
 	node   string
 	passes bool
@@ -104,7 +104,7 @@ func layersOf(graph lineage.Graph) *layers {
 	return l
 }
 
-// x is the left side of a column.
+// x returns the left side of a column.
 func (l *layers) x(d int) float64 { return edgeInset + float64(len(l.columns)-1-d)*(boxWidth+boxGapX) }
 
 func heightOf(column []item) float64 {
@@ -115,7 +115,7 @@ func heightOf(column []item) float64 {
 	return height
 }
 
-// next are the items in the column before d to which something leads.
+// next returns the items in the column before d to which something leads.
 func (l *layers) next(d int, from item) (list []item) {
 	for _, edge := range l.graph.Edges {
 		if edge.From != from.node || l.depth[edge.To] >= d {
@@ -160,8 +160,8 @@ func (l *layers) waysFrom(d int, it item) (list []way) {
 	return list
 }
 
-// depths are the lengths of the longest path from each node to the target. It terminates even for a
-// graph with cycles, although there are none.
+// depths returns the lengths of the longest path from each node to the target. It terminates even
+// for a graph with cycles, although there are none.
 func depths(graph lineage.Graph) map[string]int {
 	depth := map[string]int{}
 	for range graph.Nodes {
@@ -178,7 +178,7 @@ func depths(graph lineage.Graph) map[string]int {
 	return depth
 }
 
-// drawLineage draws sources at the left, and what was made of them to the right.
+// drawLineage draws sources at the left, and what was made from them to the right.
 func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 	l := layOut(graph)
 	var b strings.Builder
@@ -191,7 +191,7 @@ func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 		c.drawNode(&b, node, l.spots[node.ID], node.ID == graph.Target)
 	}
 	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) // made of numbers, and of text that is escaped
+	return template.HTML(b.String()) // made of numbers and escaped text
 }
 
 // draw draws a curve that starts and ends level, so that edges that join are smooth.

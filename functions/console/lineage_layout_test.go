@@ -32,7 +32,7 @@ func TestNoWayOfALineageRunsBehindABox(t *testing.T) {
 	}
 }
 
-// anyGraph is one of up to 24 things, the first of which all others lead to.
+// anyGraph returns a graph of up to 24 things, the first of which all others lead to.
 func anyGraph(r *rand.Rand) (g lineage.Graph) {
 	id := func(i int) string { return fmt.Sprint("n", i) }
 	g.Target = id(0)
@@ -49,7 +49,7 @@ func anyGraph(r *rand.Rand) (g lineage.Graph) {
 func leads(l layout, edge lineage.Edge) bool {
 	at, goal := l.spots[edge.From], l.spots[edge.To]
 	reached := map[spot]bool{{at.x + boxWidth, at.y + boxHeight/2}: true}
-	for range l.ways { // as many as it could take
+	for range l.ways { // as many as there can be
 		for _, w := range l.ways {
 			if reached[w.from] {
 				reached[w.to] = true

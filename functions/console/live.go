@@ -12,28 +12,28 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
 
-// breath is how often a page that follows is rebuilt without a change of the model, because times
-// pass.
+// breath is how often a page that follows is rebuilt without a change of the model, because
+// relative times change.
 const breath = 5 * time.Second
 
 // shortBreath is the same for pages with data that is not in the model: studies, and the log of a
-// run that is being worked on.
+// run in progress.
 const shortBreath = time.Second
 
 func shortly(any) time.Duration { return shortBreath }
 
 // sendTimeout is how long a client may take to read one update. A slower one loses its connection,
-// and holds up no other.
+// and does not delay others.
 const sendTimeout = 20 * time.Second
 
-// comeBack is after how long a page without a stream (streamLimits) tries again. It can be read all
-// the same.
+// comeBack is the time after which a page that got no stream (streamLimits) tries again. It can be
+// read all the same.
 const comeBack = 15 * time.Second
 
 // live answers with server-sent events: for each part of a page that has changed, an event whose
 // first line is the part's id and whose rest is its new HTML. The event's own id lists the parts
-// that the page then has (seen): a browser that comes back, to this console or to a restarted one,
-// gets what it lacks and nothing else. It ends when the client leaves, its session ends or the
+// that the page then has (seen): a browser that reconnects, to this console or to a restarted one,
+// gets only what it lacks. The answer ends when the client disconnects, its session ends or the
 // console stops.
 func (c *Console) live(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,8 @@ func (c *Console) live(p page) http.HandlerFunc {
 	}
 }
 
-// seenBy is what the page of a request has: by its last event, else by the request itself.
+// seenBy returns the parts that the page of a request has: according to its last event, else to the
+// request itself.
 func seenBy(r *http.Request) seen {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		return readSeen(last)
@@ -77,7 +78,7 @@ func seenBy(r *http.Request) seen {
 }
 
 // update sends the parts of a page that have changed, and returns when to check again at the
-// latest. Data that can't be read now may be read later.
+// latest. Data that can't be read now may be readable later.
 func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, error) {
 	made, err := c.shared.parts(r, c.trusts(r), func() (parts, error) { return c.makeParts(r, p) })
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *sender) part(name, html string) error {
 	return s.send(out.Bytes())
 }
 
-// beat sends a heartbeat when there is nothing new: a page without one knows that the console is
+// beat sends a heartbeat when there is nothing new: a page that gets none knows that the console is
 // away.
 func (s *sender) beat(now time.Time) error {
 	if now.Sub(s.beaten) < breath && !now.Before(s.beaten) {
@@ -147,7 +148,7 @@ func (s *sender) beat(now time.Time) error {
 }
 
 func (s *sender) send(event []byte) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a writer without deadlines is a test's
+	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a test's writer has no deadlines
 	_ = s.control.SetReadDeadline(time.Time{})
 	if _, err := s.w.Write(event); err != nil {
 		return err

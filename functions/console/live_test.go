@@ -46,7 +46,7 @@ func (w *world) follow(path, has string, change ...func(*http.Request)) *stream 
 	return &stream{w.t, lines, end}
 }
 
-// next is an event's kind and id, and the first line of its data.
+// next returns an event's kind and id, and the first line of its data.
 func (s *stream) next() (kind, id, data string) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -76,8 +76,8 @@ func has(body string) string {
 	return ""
 }
 
-// TestAPageIsSentWhatItLacks and nothing else: neither when it is loaded, nor when it comes back,
-// also to a restarted console.
+// TestAPageIsSentWhatItLacks checks that it is sent nothing else: neither when it is loaded, nor
+// when it reconnects, also to a restarted console.
 func TestAPageIsSentWhatItLacks(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -136,7 +136,7 @@ func TestHowLongAgoIsNoNews(t *testing.T) {
 }
 
 // TestManyTabs checks that a part is made once for all pages, and that the number of streams is
-// bounded.
+// limited.
 func TestManyTabs(t *testing.T) {
 	t.Parallel()
 	s, now := newShared(time.Second, time.Now), 0
@@ -178,7 +178,7 @@ func TestManyTabs(t *testing.T) {
 	}
 }
 
-// TestAnErrorIsNoHTML, as part of a page that follows.
+// TestAnErrorIsNoHTML checks errors as parts of a page that follows.
 func TestAnErrorIsNoHTML(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -232,7 +232,7 @@ func TestRunsOfBeforeHaveTheirCurves(t *testing.T) {
 	w.sees("/compare?run=penguin/monday", "loss by step", "accuracy by step")
 }
 
-// TestARunThatWasLeftOutIsCompared by what the log and the store have of it.
+// TestARunThatWasLeftOutIsCompared checks that the log and the store are read for it.
 func TestARunThatWasLeftOutIsCompared(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.MaxRuns = 2 })

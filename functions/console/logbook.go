@@ -16,29 +16,29 @@ type jobLogger interface {
 	JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error]
 }
 
-// logBook has the ends of the logs of running jobs. All pages of one job share what was read, for
-// as long as that is fresh: many pages cost the bus no more than one.
+// logBook has the ends of the logs of running jobs. All pages of one job share what was read while
+// it is fresh, so that many pages cause no more requests than one.
 type logBook struct {
-	bus   jobLogger // nil: this bus keeps none
+	bus   jobLogger // nil: this bus keeps no logs
 	fresh time.Duration
 	now   func() time.Time
 	book  *book[job, *liveLog]
 }
 
-// job names one.
+// job identifies a job.
 type job struct {
 	key
 	id string
 }
 
-// liveLog is the end of a log when it was read last.
+// liveLog is the end of a log as of the last read.
 type liveLog struct {
 	mu   sync.Mutex // one reader at a time
 	read time.Time
 	text string
 }
 
-// maxLiveLogs is the number of jobs of which the end is kept: 2 MiB in all.
+// maxLiveLogs is the number of jobs whose ends are kept: 2 MiB in all.
 const maxLiveLogs = 64
 
 func newLogBook(bus events.Bus, fresh time.Duration, now func() time.Time) *logBook {
@@ -46,8 +46,7 @@ func newLogBook(bus events.Bus, fresh time.Duration, now func() time.Time) *logB
 	return &logBook{bus: keeps, fresh: fresh, now: now, book: newBook[job, *liveLog](maxLiveLogs)}
 }
 
-// end is the end of what a job has printed, at most maxTail bytes; "" if nothing is known to be
-// printed.
+// end returns the last output of a job, at most maxTail bytes; "" if no output is known.
 func (b *logBook) end(ctx context.Context, of job) (string, error) {
 	if b.bus == nil || of.id == "" {
 		return "", nil
@@ -95,7 +94,8 @@ func (t *logTail) add(p events.Progress) {
 	t.text.WriteString(part.Text)
 }
 
-// end is as much as a page shows, from the beginning of a line. It does not keep the rest alive.
+// end returns as much as a page shows, from the beginning of a line. It does not keep the rest in
+// memory.
 func (t *logTail) end() string {
 	text := t.text.String()
 	if len(text) <= maxTail {

@@ -45,7 +45,7 @@ func (p *printer) print(text string) {
 
 const mondayPage = "/run?pipeline=penguin&run=monday"
 
-// monday is a run that is being worked on.
+// monday is a run in progress.
 func monday(t *testing.T) (*world, *printer) {
 	t.Helper()
 	w := setup(t, nil)
@@ -103,7 +103,7 @@ func TestALogIsSentToPagesThatFollow(t *testing.T) {
 	}
 }
 
-// TestALogIsShownNoLongerThanAPageHolds: a module may print without an end.
+// TestALogIsShownNoLongerThanAPageHolds shows the log of a module that prints endlessly.
 func TestALogIsShownNoLongerThanAPageHolds(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
@@ -130,7 +130,7 @@ func TestALogIsShownNoLongerThanAPageHolds(t *testing.T) {
 	}
 }
 
-// TestPagesOfOneRunShareWhatIsRead checks that many pages of a job cost the bus no more than one.
+// TestPagesOfOneRunShareWhatIsRead checks that many pages of a job cause no more requests than one.
 func TestPagesOfOneRunShareWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)

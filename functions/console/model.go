@@ -12,11 +12,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// key names a run.
+// key identifies a run.
 type key = runs.Key
 
-// model is what the console knows of the bus: the index of runs, and in addition what jobs report
-// and the dead letters. View and Change guard all of it.
+// model is the console's copy of the bus: the index of runs, the reports of jobs, and the dead
+// letters. View and Change guard all of it.
 type model struct {
 	*runs.Watch
 	deadQueue events.DeadLetterQueue
@@ -26,9 +26,9 @@ type model struct {
 	dead      deadLetters
 }
 
-// reported is what the jobs of a run have reported.
+// reported has the reports of the jobs of a run.
 type reported struct {
-	progress *events.Progress // the last, while the run is worked on
+	progress *events.Progress // the last one, while the run is in progress
 	pace     pace
 	curves   curves
 }
@@ -36,7 +36,7 @@ type reported struct {
 // deadLetters are all dead letters.
 type deadLetters struct {
 	count  int
-	newest map[key]uint64 // number of a run's newest one
+	newest map[key]uint64 // number of a run's newest dead letter
 }
 
 func newModel(bus events.Bus, limit int) *model {
@@ -57,8 +57,8 @@ func (c *Console) follow(ctx context.Context) error {
 	})
 }
 
-// progress adds a report. One of an unknown run belongs to an event that is still to come, or to a
-// run that was dropped.
+// progress adds a report. If its run is unknown, the run's event has not arrived yet, or the run
+// was dropped.
 func (m *model) progress(p events.Progress) {
 	m.Change(func(x *runs.Index) {
 		k := key{Pipeline: p.Pipeline, Run: p.Run}
@@ -66,7 +66,7 @@ func (m *model) progress(p events.Progress) {
 		if !known || run.Over() && run.Last.Updated.After(p.Time) {
 			return
 		}
-		if len(m.reports) > m.limit { // of runs that were dropped
+		if len(m.reports) > m.limit { // including those of runs that were dropped
 			maps.DeleteFunc(m.reports, func(k key, _ *reported) bool { _, known := x.Run(k); return !known })
 		}
 		r := m.reports[k]
@@ -85,7 +85,7 @@ func (m *model) progress(p events.Progress) {
 // maxLive is the number of runs whose curves are kept in memory. Others are read from the store.
 const maxLive = 48
 
-// touch notes that a run's curves have grown, and drops those of the least recently updated run.
+// touch records that a run's curves have grown, and drops those of the least recently updated run.
 func (m *model) touch(k key, had bool) {
 	if had {
 		if last := len(m.curved) - 1; last >= 0 && m.curved[last] == k {
@@ -109,7 +109,7 @@ func (r *reported) add(p events.Progress) {
 	}
 	metrics := p.Metrics
 	if len(metrics) == 0 && r.progress != nil && r.progress.Attempt == p.Attempt {
-		p.Metrics = r.progress.Metrics // those that were known last
+		p.Metrics = r.progress.Metrics // the last known ones
 	}
 	if p.Step == 0 && r.progress != nil && r.progress.Job == p.Job {
 		p.Step, p.Steps = r.progress.Step, r.progress.Steps
@@ -122,7 +122,7 @@ func (r *reported) add(p events.Progress) {
 	}
 }
 
-// run is a run of the index, and what its jobs have reported.
+// run is a run of the index with the reports of its jobs.
 type run struct {
 	runs.Run
 	reported
@@ -136,8 +136,8 @@ func (m *model) run(x *runs.Index, k key) (r run, known bool) {
 	return r, known
 }
 
-// reportOf returns what the jobs of a run have reported that count in its state, and when the run
-// was updated. Progress counts while the run is not over.
+// reportOf returns the reports of a run's jobs that matter in its state, and when the run was
+// updated. Progress matters while the run is not over.
 func (m *model) reportOf(s runs.Summary) (r reported, updated time.Time) {
 	kept := m.reports[s.Key()]
 	if kept == nil {
@@ -152,7 +152,7 @@ func (m *model) reportOf(s runs.Summary) (r reported, updated time.Time) {
 	return r, s.Updated
 }
 
-// states are those of all runs, in no order. It is called in View.
+// states returns the states of all runs, in no order. It is called in View.
 func (m *model) states(x *runs.Index) []runs.Summary {
 	all := slices.AppendSeq(make([]runs.Summary, 0, x.Len()), x.States())
 	for i := range all {
@@ -161,7 +161,7 @@ func (m *model) states(x *runs.Index) []runs.Summary {
 	return all
 }
 
-// deadPause is how often dead letters are listed: they are not announced.
+// deadPause is how often dead letters are listed, because they are not announced.
 const deadPause = 10 * time.Second
 
 // followDead lists the dead letters repeatedly, until ctx ends.
@@ -177,7 +177,7 @@ func (m *model) followDead(ctx context.Context) error {
 	}
 }
 
-// readDead lists them once.
+// readDead lists the dead letters once.
 func (m *model) readDead(ctx context.Context) error {
 	now := deadLetters{newest: map[key]uint64{}}
 	for deadLetter, err := range m.deadQueue.DeadLetters(ctx) {
@@ -197,7 +197,7 @@ func (m *model) readDead(ctx context.Context) error {
 	return nil
 }
 
-// sleep is false if ctx ended first.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -209,7 +209,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// pace is the speed of a job, by its reports of the last half minute or so.
+// pace is the speed of a job, according to its reports of the last half minute or so.
 type pace struct {
 	from, to mark
 	older    mark
@@ -234,7 +234,7 @@ func (p *pace) at(step int, now time.Time) {
 	}
 }
 
-// speed is in steps a second; 0 if it is not known.
+// speed returns the speed in steps a second; 0 if it is not known.
 func (p *pace) speed() float64 {
 	elapsed := p.to.time.Sub(p.older.time).Seconds()
 	if elapsed <= 0 || p.to.step <= p.older.step {
@@ -243,7 +243,7 @@ func (p *pace) speed() float64 {
 	return float64(p.to.step-p.older.step) / elapsed
 }
 
-// left is how long the rest of the steps takes at that speed; 0 if it is not known.
+// left returns how long the remaining steps take at that speed; 0 if it is not known.
 func (p *pace) left(step, steps int) time.Duration {
 	speed := p.speed()
 	if speed == 0 || steps <= step {

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// artifactView is the contents of a folder of the store.
+// artifactView is the content of a directory of the store.
 type artifactView struct {
 	Address string
 	Above   template.URL

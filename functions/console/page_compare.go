@@ -13,16 +13,16 @@ import (
 // compareView is the curves of several runs in one picture.
 type compareView struct {
 	Runs    []comparedRun
-	Metrics []string // of the table
+	Metrics []string // columns of the table
 	Charts  []chartView
 	Notes   []string
 }
 
-// comparedRun is one of them.
+// comparedRun is one of the runs.
 type comparedRun struct {
 	runLine
 	Label  string
-	Values []string // by Metrics
+	Values []string // in the order of Metrics
 }
 
 // mostCompared is the number of lines in a picture.
@@ -71,8 +71,8 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 	return view, nil
 }
 
-// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline where all are of
-// one.
+// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline if all runs have
+// the same one.
 func labelsOf(asked []string) []string {
 	labels, same := slices.Clone(asked), true
 	for _, name := range asked {
@@ -91,7 +91,8 @@ func labelsOf(asked []string) []string {
 	return labels
 }
 
-// curvesOf are a run's curves: of an active one those that were followed, else those of its log.
+// curvesOf returns a run's curves: of an active run those that were followed, else those of its
+// log.
 func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine, metrics map[string]float64, note string) {
 	var known, over bool
 	address := ""

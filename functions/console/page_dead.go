@@ -31,11 +31,11 @@ type deadLetterLine struct {
 	Pipeline, Run string
 	URL, RunURL   template.URL
 	Why           string
-	Revision      uint64 // of the pipeline, which a retry uses; 0: of an event, whose retry uses the one applied then
+	Revision      uint64 // revision of the pipeline that a retry uses; 0: the message is an event, whose retry uses the applied one
 	Applied       uint64 // the revision that is applied now; 0: none is
 }
 
-// Rerun is the button that starts the inputs of the run again.
+// Rerun returns the button that starts the inputs of the run again.
 func (l deadLetterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
 
 const deadLettersPerPage = 50
@@ -141,7 +141,7 @@ func (c *Console) deadLetterView(deadLetter events.DeadLetter) deadLetterView {
 	return view
 }
 
-// bodyText is a message's body as it may be shown: JSON without its secrets, or text.
+// bodyText returns a message's body for display: JSON without its secrets, or text.
 func bodyText(m events.Message) string {
 	text := strings.ToValidUTF8(runs.PlainText(string(m.Body)), "�")
 	if json.Valid(m.Body) {

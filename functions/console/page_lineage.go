@@ -18,7 +18,7 @@ type lineageView struct {
 	Picture  template.HTML
 	Nodes    []lineageLine
 	Differs  int
-	Deeper   template.URL // the same, further back
+	Deeper   template.URL // address of the same lineage, further back
 	Commands []commandLine
 }
 
@@ -26,10 +26,10 @@ type lineageView struct {
 type lineageLine struct {
 	lineage.Node
 	URL  template.URL
-	Into string // what it was to what
+	Into string // its roles in what was made from it
 }
 
-// How far back a lineage goes: a chain of models that each start from the last one may be long.
+// How far back a lineage goes: a chain of models that each start from the one before may be long.
 const (
 	lineageDepth    = 3
 	maxLineageDepth = 50
@@ -76,7 +76,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	return view, nil
 }
 
-// rolesOf is the roles of a node in what was made of it.
+// rolesOf returns the roles of a node in what was made from it.
 func rolesOf(graph lineage.Graph, id string) string {
 	var list []string
 	for _, edge := range graph.Edges {
@@ -90,7 +90,7 @@ func rolesOf(graph lineage.Graph, id string) string {
 
 func words(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
-// nodeURL is the page of a node; "" if it has none.
+// nodeURL returns the page of a node; "" if it has none.
 func (c *Console) nodeURL(node lineage.Node) template.URL {
 	switch {
 	case node.Kind == lineage.Search && node.Pipeline != "" && node.Execution != "":

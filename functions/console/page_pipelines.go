@@ -14,7 +14,7 @@ import (
 // pipelinesView is the list of pipelines.
 type pipelinesView struct{ Pipelines []pipelineLine }
 
-// pipelineLine is one of them.
+// pipelineLine is one pipeline of the list.
 type pipelineLine struct {
 	Name, Module, Bad string
 	Tuned             bool

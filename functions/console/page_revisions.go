@@ -20,33 +20,33 @@ import (
 // revisionsView lists the revisions of a pipeline, the newest first, and compares two of them.
 type revisionsView struct {
 	Name      string
-	URL       template.URL // of the pipeline's page
+	URL       template.URL // address of the pipeline's page
 	Revisions []revisionLine
-	Older     int // revisions that are not listed
+	Older     int // number of revisions that are not listed
 
-	From, To uint64 // that are compared; From is 0 if To has none before it
+	From, To uint64 // the compared revisions; From is 0 if there is none before To
 	Changes  []changeLine
 	Config   string // the pipeline at To, as JSON without secrets
 	Bad      string // why To or From can't be read
 	Command  []commandLine
 }
 
-// revisionLine is one revision. The bus doesn't keep which user applied it.
+// revisionLine is one revision. The bus doesn't record which user applied it.
 type revisionLine struct {
 	Number  uint64
 	Applied time.Time
-	Removed bool // the pipeline was removed then
+	Removed bool // this revision is the removal of the pipeline
 	Current bool // it is applied now
 	Bad     string
-	Changed string       // keys that differ from the revision before; "" if none does
-	First   bool         // there is none before
-	URL     template.URL // what has changed in it
+	Changed string       // keys that differ from the revision before; "" if none do
+	First   bool         // there is no revision before
+	URL     template.URL // address of its changes
 }
 
-// changeLine is a key that differs. From and To are JSON, "" where the key is not there.
+// changeLine is a key that differs. From and To are JSON, "" if the key is missing.
 type changeLine struct{ Key, From, To string }
 
-// maxRevisions is how many are listed; the command line lists all.
+// maxRevisions is how many revisions are listed; the command line lists all.
 const maxRevisions = 200
 
 func (c *Console) revisionsPage() page {
@@ -63,7 +63,7 @@ func (c *Console) revisionsPage() page {
 	}
 }
 
-// revisionNumber is a parameter of a request; 0 if it is left out.
+// revisionNumber returns a parameter of a request; 0 if it is left out.
 func revisionNumber(r *http.Request, name string) (uint64, error) {
 	text := r.FormValue(name)
 	if text == "" {
@@ -96,7 +96,7 @@ func (c *Console) revisionsView(ctx context.Context, name string, from, to uint6
 	return view, view.compare(c, all, from, to)
 }
 
-// revisionLineOf is the line of all[i].
+// revisionLineOf returns the line of all[i].
 func revisionLineOf(all []dispatch.Revision, i int, name string) revisionLine {
 	r := all[i]
 	line := revisionLine{Number: r.Number, Applied: r.Applied, Removed: r.Removed, Current: i == len(all)-1 && !r.Removed}
@@ -130,7 +130,7 @@ func revisionLineOf(all []dispatch.Revision, i int, name string) revisionLine {
 	return line
 }
 
-// beforeRevision is the last revision with a pipeline before a number.
+// beforeRevision returns the last revision with a pipeline before a number.
 func beforeRevision(all []dispatch.Revision, number uint64) (found dispatch.Revision, there bool) {
 	for _, r := range all {
 		if r.Number < number && !r.Removed {
@@ -140,7 +140,7 @@ func beforeRevision(all []dispatch.Revision, number uint64) (found dispatch.Revi
 	return found, there
 }
 
-// compare fills in what differs between two revisions.
+// compare fills in the differences between two revisions.
 func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to uint64) error {
 	at := func(number uint64) (dispatch.Revision, error) {
 		i := slices.IndexFunc(all, func(r dispatch.Revision) bool { return r.Number == number && !r.Removed })
@@ -151,7 +151,7 @@ func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to ui
 	}
 	newest, there := beforeRevision(all, all[len(all)-1].Number+1)
 	if to == 0 && !there {
-		return nil // only removals are left
+		return nil // there are only removals
 	}
 	if to == 0 {
 		to = newest.Number
@@ -192,7 +192,7 @@ func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to ui
 	return err
 }
 
-// shownJSON is a value of a pipeline for people; "" of none.
+// shownJSON formats a value of a pipeline; "" if there is none.
 func shownJSON(value json.RawMessage) string {
 	if value == nil {
 		return ""
@@ -204,8 +204,8 @@ func shownJSON(value json.RawMessage) string {
 	return indented(value)
 }
 
-// Chosen are the numbers that may be compared, the newest first: those that are listed, and those
-// that are compared.
+// Chosen returns the numbers that may be compared, the newest first: the listed and the compared
+// ones.
 func (v revisionsView) Chosen() (numbers []uint64) {
 	for _, r := range v.Revisions {
 		if !r.Removed {

@@ -39,17 +39,17 @@ type runView struct {
 	Metrics    []nameValue
 	Hyper      []nameValue
 	Outputs    []outputLine
-	Failure    string // what a failure says in addition to What
+	Failure    string // details of a failure in addition to What
 	Log        string
 	LogWhole   bool
 	LogURL     template.URL
 	LogNote    string
-	LogLive    bool   // more of it may come
+	LogLive    bool   // there may be more of it
 	DeadLetter uint64 // its newest dead letter
 	Commands   []commandLine
 	CanCancel  bool
 	Config     string // the pipeline that it is made from, with its defaults, as JSON; "" if that is not known
-	Settings   string // what its model was trained with, as JSON; "" if the module did not say
+	Settings   string // the settings of its model's training, as JSON; "" if the module reported none
 	CanRerun   bool   // it has ended, and its inputs may be started again
 	Applied    uint64 // the revision of its pipeline that is applied now; 0: none is
 }
@@ -59,13 +59,13 @@ type nameValue struct {
 	Name, Value string
 }
 
-// outputLine is something a run has left in the store.
+// outputLine is an output of a run in the store.
 type outputLine struct {
 	Name, Address string
 	Browse        template.URL
 }
 
-// commandLine is a command to copy, and what it is for.
+// commandLine is a command to copy, and its purpose.
 type commandLine struct{ For, Text string }
 
 // chartView is a chart ready to be drawn.
@@ -116,7 +116,7 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	return view, nil
 }
 
-// readLog returns a run by its events in the log.
+// readLog returns a run from its events in the log.
 func (c *Console) readLog(ctx context.Context, k key) (runs.Run, error) {
 	s := runs.Open(c.opts.Bus, runs.Options{Timelines: true})
 	if err := s.ReadLog(ctx, events.Query{Pipeline: k.Pipeline, Run: k.Run}, nil); err != nil {
@@ -130,7 +130,7 @@ func (c *Console) readLog(ctx context.Context, k key) (runs.Run, error) {
 	return run, nil
 }
 
-// runOf is a run by the model; a run that was dropped from memory, by its events. It marks the
+// runOf returns a run from the model; if it was dropped from memory, from its events. It marks the
 // events that were ignored.
 func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
 	c.model.View(func(x *runs.Index) {
@@ -161,8 +161,8 @@ func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
 	return view, j
 }
 
-// configuration is a pipeline at a revision as JSON, with its defaults and without its secrets; ""
-// if there is none, or it can't be read.
+// configuration returns a pipeline at a revision as JSON, with its defaults and without its
+// secrets; "" if there is none, or if it can't be read.
 func (c *Console) configuration(ctx context.Context, name string, number uint64) string {
 	if number == 0 {
 		return ""
@@ -198,7 +198,7 @@ func viewsOf(charts []chart) (views []chartView) {
 	for _, c := range charts {
 		data, err := c.data()
 		if err != nil {
-			continue // can't happen: values are finite
+			continue // impossible: values are finite
 		}
 		view := chartView{ID: "chart-" + slug(c.metric+"-"+c.axis), Metric: c.metric, Axis: c.axis, SVG: c.svg(), Data: data}
 		for _, line := range c.lines {
@@ -209,7 +209,7 @@ func viewsOf(charts []chart) (views []chartView) {
 	return views
 }
 
-// slug is a text as an id.
+// slug makes an id from a text.
 func slug(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r >= 'A' && r <= 'Z' {
@@ -219,7 +219,7 @@ func slug(text string) string {
 	}, text)
 }
 
-// addCharts reads the curves of a run that has ended from its run log: these are complete.
+// addCharts reads the curves of a run that has ended from its run log, which has all of them.
 func (c *Console) addCharts(ctx context.Context, view *runView) {
 	view.Compare = link("/compare", "run", view.Key)
 	if view.Trained == nil || view.Trained.ModelRun == "" || !view.Over() {
@@ -253,7 +253,7 @@ type rerunView struct {
 	Applied       uint64
 }
 
-// Rerun is the button of the run.
+// Rerun returns the button of the run.
 func (v runView) Rerun() rerunView { return rerunView{v.Pipeline, v.Run, v.Applied} }
 
 func (v *runView) addModel(root storage.Ref) {
@@ -295,7 +295,7 @@ func asOf(revision uint64) string {
 	return fmt.Sprintf(" with revision %d of the pipeline", revision)
 }
 
-// addCommands adds commands that help a run, or export its model.
+// addCommands adds commands that help with a run, or export its model.
 func (v *runView) addCommands(c *Console) {
 	f := frame{c: c}
 	name, of := quoted(v.Run), "--pipeline "+v.Pipeline
@@ -330,7 +330,7 @@ func (v *runView) addCommands(c *Console) {
 }
 
 // addLog adds the end of the module's log: what the bus has of it while the module runs, and what
-// the store has when the job has ended.
+// the store has after the job has ended.
 func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Timeline) {
 	if !view.Over() {
 		c.addLiveLog(ctx, view)
@@ -362,7 +362,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Time
 	}
 }
 
-// addLiveLog is addLog for a run that is being worked on, or waits for it.
+// addLiveLog is addLog for a run in progress, or one that waits for its job.
 func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	const kept = "The whole log is kept in the store when the job has ended."
 	view.LogNote = kept

@@ -27,7 +27,7 @@ type stateCount struct {
 	State string
 	Count int
 	URL   template.URL
-	Now   bool // it is the listed one
+	Now   bool // it is the selected state
 }
 
 // runLine is one run of a list.
@@ -38,14 +38,14 @@ type runLine struct {
 	Since    time.Time
 	Progress *progressView
 	Spark    template.HTML
-	Metric   string // the most important one
+	Metric   string // its most important metric
 	Value    float64
 	Took     time.Duration
 	Cached   bool
 	ModelRun string // address of its curves, once it has ended
 }
 
-// progressView is how far a job is.
+// progressView is the progress of a job.
 type progressView struct {
 	Phase       string
 	Step, Steps int
@@ -99,7 +99,7 @@ func (m *model) runsView(r *http.Request) runsView {
 	return view
 }
 
-// pipelines are all that are known, by name. It is called in View.
+// pipelines returns all pipelines that are known, by name. It is called in View.
 func (m *model) pipelines(x *runs.Index) []string {
 	seen := map[string]bool{}
 	for name := range x.Applied() {
@@ -164,7 +164,7 @@ func (r run) progressView() *progressView {
 	return v
 }
 
-// leading is the metric that a list shows.
+// leading returns the metric that a list shows.
 func leading(metrics map[string]float64) (string, float64) {
 	for _, name := range []string{"accuracy", "auc", "binary_accuracy", "sparse_categorical_accuracy", "val_accuracy", "rmse", "mae", "loss", "val_loss"} {
 		if value, there := metrics[name]; there {

@@ -57,7 +57,7 @@ type studyView struct {
 	Coords     *coordsView
 	Progress   *chartView
 	Importance []report.Importance
-	Names      []string // of the table's columns
+	Names      []string // headings of the table's columns
 	Trials     []trialLine
 	Leaf       leaf
 	Sort       string
@@ -82,7 +82,7 @@ func (c *Console) studyPage() page {
 	}
 }
 
-// study is the one that a request names.
+// study returns the study that a request names.
 func (c *Console) study(r *http.Request) (studies.State, error) {
 	name := events.Study{Pipeline: r.FormValue("pipeline"), ID: r.FormValue("id")}
 	if err := name.Validate(); err != nil {
@@ -91,7 +91,7 @@ func (c *Console) study(r *http.Request) (studies.State, error) {
 	return c.studies.read(r.Context(), name)
 }
 
-// studyPicture is a study's parallel coordinates as a picture, for pages without JavaScript.
+// studyPicture returns a study's parallel coordinates as a picture, for pages without JavaScript.
 func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	state, err := c.study(r)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	rows := report.Of(&state.Study).Trials
 	axes := axesOf(&state.Study, rows, report.Importances(&state.Study))
 	w.Header().Set("Content-Type", "image/svg+xml")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // its own style; there is no script in it
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // it has its own style, and no script
 	_, _ = io.WriteString(w, axes.picture(rows))                                               // the client may be gone
 }
 
@@ -161,7 +161,7 @@ func valueText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// progress is each trial's score, and the best of those that ended before it.
+// progress adds each trial's score, and the best of those that ended before it.
 func (v *studyView) progress(s *tune.Study) {
 	if len(s.Config.Objectives) == 0 {
 		return
@@ -187,7 +187,7 @@ func (v *studyView) progress(s *tune.Study) {
 	v.Progress = &views[0]
 }
 
-// table is a page of the trials: by score, or in the order of their begin.
+// table adds a page of the trials: by score, or in the order in which they began.
 func (v *studyView) table(r *http.Request, axes axes) {
 	rows := slices.Clone(v.Report.Trials)
 	if v.Sort != "begun" {

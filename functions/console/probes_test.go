@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProbesAreAnsweredWithoutAToken: a cluster uses the pod's address, and no cookie. Metrics
-// reveal more.
+// TestProbesAreAnsweredWithoutAToken sends probes as a cluster does, to the pod's address and
+// without a cookie. Metrics reveal more.
 func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 	t.Parallel()
 	byAddress := func(r *http.Request) { r.Host = "10.1.2.3:8080" }

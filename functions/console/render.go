@@ -26,19 +26,20 @@ type frame struct {
 	Nav      string   // the entry of the menu that the page belongs to
 	Dead     int      // dead letters
 	Waits    []string // why the page is incomplete
-	Trusted  bool     // this browser has shown the token
-	CanAct   bool     // there is a token that could be shown
-	Path     string   // of the page itself
-	Live     string   // where its updates come from; "" for a page that does not change
+	Trusted  bool     // this browser has presented the token
+	CanAct   bool     // a token is set, so clients can act with it
+	Path     string   // address of the page itself
+	Live     string   // address of its updates; "" for a page that does not change
 	View     any
 	Now      time.Time
 	template string
-	begun    time.Time // when the request came; zero: not timed
+	begun    time.Time // when the request arrived; zero: not timed
 	seen     seen      // the parts that were written, by Part
 	c        *Console
 }
 
-// parseTemplates reads the pages. What depends on the time of a request is a method of frame.
+// parseTemplates parses the pages. Anything that depends on the time of a request is a method of
+// frame.
 func parseTemplates() (*template.Template, error) {
 	funcs := template.FuncMap{
 		"lasts": lasts, "bytes": bytesText, "short": short, "digest": shortDigest, "link": link, "mark": stateMark, "quoted": quoted,
@@ -54,10 +55,10 @@ func parseTemplates() (*template.Template, error) {
 	return pages, nil
 }
 
-// Ago is a time as seen from the request.
+// Ago formats a time relative to the request.
 func (f frame) Ago(t time.Time) template.HTML { return ago(t, f.Now) }
 
-// Command is a command line of this program for the same Stoker.
+// Command returns a command line of this program for the same Stoker.
 func (f frame) Command(args ...string) string {
 	words := append([]string{f.c.opts.Command}, args...)
 	if f.c.opts.Flags != "" {
@@ -66,23 +67,23 @@ func (f frame) Command(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// Body is the page itself, within the frame.
+// Body returns the page itself, within the frame.
 func (f frame) Body() (template.HTML, error) { return f.part(f.template) }
 
-// Part is a part of the page that may change, in its element. It is recorded for Seen.
+// Part returns a part of the page that may change, in its element. It is recorded for Seen.
 func (f frame) Part(name string) (template.HTML, error) {
 	html, err := f.part(name)
 	f.seen[name] = markOf(string(html))
 	return template.HTML(`<div id="` + name + `">` + string(html) + `</div>`), err
 }
 
-// Seen are the parts that were written so far.
+// Seen returns the parts that were written so far.
 func (f frame) Seen() string { return f.seen.String() }
 
 func (f frame) part(name string) (template.HTML, error) {
 	var out bytes.Buffer
 	err := f.c.pages.ExecuteTemplate(&out, name, f)
-	return template.HTML(out.String()), err // it was escaped by the template
+	return template.HTML(out.String()), err // the template has escaped it
 }
 
 // frame fills in what every page has.
@@ -99,7 +100,7 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	}
 }
 
-// waits says what is not known yet, or not any more.
+// waits says what is not known yet, or no longer.
 func (m *model) waits() (list []string) {
 	away, reading := m.Status()
 	if away != "" {
@@ -116,7 +117,7 @@ func (m *model) waits() (list []string) {
 	return list
 }
 
-// notice is a message above a page, as HTML.
+// notice returns a message above a page, as HTML.
 func notice(text string) string { return `<p class="notice" role="status">` + escaped(text) + `</p>` }
 
 // problem is an error with its status.
@@ -134,7 +135,7 @@ func badRequest(format string, args ...any) error {
 	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// statusOf is the HTTP status of an error.
+// statusOf returns the HTTP status of an error.
 func statusOf(err error) int {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status
@@ -152,14 +153,14 @@ func statusOf(err error) int {
 	return http.StatusBadGateway
 }
 
-// show writes a page that is no view of the bus.
+// show writes a page that does not depend on the bus.
 func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name string, view any) {
 	titles := map[string]string{"token": "Enter the token", "error": "Not shown"}
 	p := page{template: name, title: func(any) string { return titles[name] }}
 	c.write(w, r, status, c.frame(r, p, view))
 }
 
-// refuse answers a request with the reason why it is refused.
+// refuse refuses a request with a reason.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	title := "That did not work"
 	if status == http.StatusNotFound {
@@ -168,19 +169,19 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, mes
 	c.show(w, r, status, "error", errorView{Status: status, Title: title, Message: message})
 }
 
-// errorView is the page for what went wrong.
+// errorView is the page for an error.
 type errorView struct {
 	Status         int
 	Title, Message string
-	Enter          template.URL // where the token is entered, if that helps
+	Enter          template.URL // address of the page where the token is entered, if that helps
 }
 
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.refuse(w, r, statusOf(err), mask.Text(err.Error()))
 }
 
-// write renders the whole page before it sends anything: a page is never cut short by an error of
-// ours.
+// write renders the whole page before it sends anything, so that an error of ours never truncates a
+// page.
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f frame) {
 	var out bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&out, "frame", f); err != nil {
@@ -209,7 +210,7 @@ type page struct {
 	breath func(view any) time.Duration // how often it is rebuilt without a change of the model; nil: breath
 }
 
-// pageNumber is the requested page of a list, from 1.
+// pageNumber returns the requested page of a list, from 1.
 func pageNumber(r *http.Request) int {
 	n := 0
 	for _, digit := range r.FormValue("page") {

@@ -96,7 +96,7 @@ func TestARerunIsOfferedForAnEndedRunOfAnAppliedPipeline(t *testing.T) {
 	w.eventually("the removal is known", func() bool { return !offered("monday") })
 }
 
-// full is a bus that takes no events.
+// full is a bus that accepts no events.
 type full struct{ *bustest.Memory }
 
 func (full) Publish(context.Context, events.Event) (events.Receipt, error) {

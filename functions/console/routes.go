@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// routes are the console's addresses. A page at /x has its updates at /live/x.
+// routes returns the handler of the console's addresses. A page at /x has its updates at /live/x.
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, p := range c.allPages() {
@@ -31,7 +31,7 @@ func (c *Console) routes() http.Handler {
 	return c.guard(limited(mux))
 }
 
-// maxForm bounds a request's body: no form holds more than a token.
+// maxForm limits a request's body: no form has more than a token.
 const maxForm = 16 << 10
 
 func limited(next http.Handler) http.Handler {
@@ -66,7 +66,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 	}
 }
 
-// allPages are the pages by path.
+// allPages returns the pages by path.
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
 		"/": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
@@ -75,9 +75,9 @@ func (c *Console) allPages() map[string]page {
 	}
 }
 
-// withProbes answers probes before the guard. A cluster uses an address of its own, sends no
-// cookie, and follows no redirect: /healthz and /readyz are for all clients. /metrics reveals as
-// much as the pages: it is for clients that may read them, and for requests with the token as
+// withProbes answers probes before the guard, because a cluster uses an address of its own, sends
+// no cookie, and follows no redirect. All clients may read /healthz and /readyz. /metrics reveals
+// as much as the pages: it is for clients that may read them, and for requests with the token as
 // "Authorization: Bearer".
 func (c *Console) withProbes(next http.Handler) http.Handler {
 	if c.opts.Probes == nil {
@@ -106,7 +106,7 @@ func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 	c.opts.Probes.ServeHTTP(w, r)
 }
 
-// mayScrape also refuses metrics to a site that points its name here.
+// mayScrape also refuses metrics to a site whose name resolves to this address.
 func (c *Console) mayScrape(r *http.Request) bool {
 	if said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return c.sessions.isToken(said)

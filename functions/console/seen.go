@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// seen is what a page has of its parts: a hash of each one's HTML, by name. It is written
+// seen lists the parts that a page has: a hash of each one's HTML, by name. It is written
 // "menu=0123456789abcdef,notice=...", in the page itself and as the id of each event, so that the
 // console keeps no state of clients.
 type seen map[string]string
 
-// mostSeen bounds what a client may claim to have.
+// mostSeen limits how many parts a client may claim to have.
 const mostSeen = 64
 
 func readSeen(text string) seen {
@@ -37,10 +37,10 @@ func (s seen) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// times are what a page's script keeps up to date by itself.
+// times matches the times that a page's script keeps up to date by itself.
 var times = regexp.MustCompile(`<time ([^>]*)>[^<]*</time>`)
 
-// markOf is a hash of HTML. Relative times don't count in it, absolute times do.
+// markOf returns a hash of HTML. It ignores relative times, but not absolute ones.
 func markOf(html string) string {
 	sum := sha256.Sum256(times.ReplaceAll([]byte(html), []byte(`<time $1>`)))
 	return hex.EncodeToString(sum[:8])

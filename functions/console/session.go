@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	sessionIdle = 12 * time.Hour     // a session ends so long after the last request that used it
-	sessionMax  = 7 * 24 * time.Hour // and so long after its login, used or not
-	maxSessions = 256                // beyond these the one that was used longest ago ends
+	sessionIdle = 12 * time.Hour     // a session ends this long after the last request that used it
+	sessionMax  = 7 * 24 * time.Hour // and this long after its login, used or not
+	maxSessions = 256                // beyond these, the least recently used one ends
 )
 
-// sessions are the browsers that have shown the token. They are kept in memory: all end with the
-// console.
+// sessions are the browsers that have presented the token. They are kept in memory: all end with
+// the console.
 type sessions struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	token string                // "" for nobody
-	open  map[[32]byte]*session // by the hash of the id, which alone is kept
+	token string                // "": no client can log in
+	open  map[[32]byte]*session // by the hash of the id; the id itself is not kept
 }
 
-// session is one browser that has shown the token.
+// session is one browser that has presented the token.
 type session struct {
 	context.Context // ends with the session
 	end             context.CancelFunc
@@ -38,13 +38,13 @@ type session struct {
 	begun, used time.Time
 }
 
-// newSessions returns no sessions yet. Their times are those of the wall clock: the monotonic one
-// stands still while the machine sleeps.
+// newSessions returns an empty set of sessions. Their times are those of the wall clock, because
+// the monotonic clock stops while the machine sleeps.
 func newSessions(token string, now func() time.Time) *sessions {
 	return &sessions{token: token, now: func() time.Time { return now().Round(0) }, open: map[[32]byte]*session{}}
 }
 
-// setToken replaces the token. A new one ends all sessions; "" lets nobody log in.
+// setToken replaces the token. A new one ends all sessions; with "" no client can log in.
 func (s *sessions) setToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +75,8 @@ func (s *sessions) isTokenLocked(text string) bool {
 	return s.token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// login opens a session and returns its id, 256 random bits as text. It reports false if the text
-// is not the token.
+// login opens a session and returns its id, 256 random bits as text. ok is false if the text is not
+// the token.
 func (s *sessions) login(text string) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *sessions) login(text string) (id string, ok bool) {
 	}
 	s.evictLocked()
 	var random [32]byte
-	_, _ = rand.Read(random[:]) // it never fails
+	_, _ = rand.Read(random[:]) // Read never fails
 	id = base64.RawURLEncoding.EncodeToString(random[:])
 	now := s.now()
 	one := &session{begun: now, used: now}
@@ -94,8 +94,8 @@ func (s *sessions) login(text string) (id string, ok bool) {
 	return id, true
 }
 
-// evictLocked ends the sessions that are over and, if there are too many still, the one that was
-// used longest ago.
+// evictLocked ends the sessions that are over and, if there are still too many, the least recently
+// used one.
 func (s *sessions) evictLocked() {
 	var oldest [32]byte
 	for id, one := range s.open {
@@ -123,7 +123,7 @@ func (s *sessions) find(id string) *session {
 	return one
 }
 
-// use notes that a session was used now.
+// use records that a session was used now.
 func (s *sessions) use(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,17 +156,17 @@ func (s *sessions) isOver(one *session) bool {
 	return now.Sub(one.used) >= sessionIdle || now.Sub(one.begun) >= sessionMax
 }
 
-// behindTLS reports whether the browser reaches the console by TLS. It permits nothing, so that the
+// behindTLS reports whether the browser connects to the console by TLS. It grants no rights, so the
 // header of any proxy is enough.
 func behindTLS(r *http.Request) bool {
 	first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
 	return r.TLS != nil || strings.EqualFold(strings.TrimSpace(first), "https")
 }
 
-// cookieName is the name of a session's cookie. Cookies of a host are sent to all its ports: the
-// name has the port that the browser knows, so that two consoles of one host have a session each.
-// Behind TLS its prefix keeps others from setting it: browsers accept it only over TLS, for this
-// host alone and with Path=/ (RFC 6265bis).
+// cookieName returns the name of a session's cookie. Cookies of a host are sent to all its ports:
+// the name contains the port in the browser's address, so that two consoles of one host have a
+// session each. Behind TLS its prefix keeps others from setting it: browsers accept it only over
+// TLS, for this host alone and with Path=/ (RFC 6265bis).
 func cookieName(r *http.Request) string {
 	prefix, port := "stoker-", "80"
 	if behindTLS(r) {
@@ -180,7 +180,8 @@ func cookieName(r *http.Request) string {
 	return prefix + port
 }
 
-// cookie is the cookie of a session; an empty id removes it. It has no expiry: the session has one.
+// cookie returns the cookie of a session; an empty id removes it. It has no expiry: the session has
+// one.
 func cookie(r *http.Request, id string) *http.Cookie {
 	c := &http.Cookie{Name: cookieName(r), Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: behindTLS(r)}
 	if id == "" {

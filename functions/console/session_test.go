@@ -34,7 +34,7 @@ func (w *world) login(change ...func(*http.Request)) *http.Cookie {
 	return cookies[0]
 }
 
-// with sends a cookie, as the browser that has it.
+// with sends a cookie, as a browser does that has it.
 func with(cookie *http.Cookie) func(*http.Request) {
 	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie.Name, Value: cookie.Value}) }
 }
@@ -83,7 +83,7 @@ func TestTheCookieOfASession(t *testing.T) {
 	}
 }
 
-// Behind TLS a cookie that plain HTTP could have set, without the prefix, is no session.
+// Behind TLS a cookie that plain HTTP could have set, without the prefix, is not a session.
 func TestBehindTLSOnlyTheSecureCookieIsASession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -106,7 +106,7 @@ func TestASessionEndsWhenItIsIdle(t *testing.T) {
 	w := setup(t, func(o *Options) { o.Now = clock.now })
 	w.apply(penguin)
 	cookie := w.login()
-	for range 3 { // in use, it goes on
+	for range 3 { // used, it stays open
 		clock.advance(12*time.Hour - time.Minute)
 		if !w.acts(cookie) {
 			t.Fatal("a session that is used ended before its time")
@@ -153,7 +153,7 @@ func TestLoggingOutEndsTheSessionOnTheServer(t *testing.T) {
 	}
 }
 
-// The updates of a page that is left open don't keep its session.
+// The updates of a page that is left open don't extend its session.
 func TestUpdatesDoNotUseASession(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
@@ -209,7 +209,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// One client that opens streams without end reaches its own limit, not that of others.
+// A client that opens too many streams reaches its own limit, not that of others.
 func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
@@ -242,7 +242,7 @@ func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	if !w.opens("/live/", with(other)) {
 		t.Error("the streams of one session lock out another")
 	}
-	w.SetToken("another token") // which ends the streams of sessions
+	w.SetToken("another token") // ends the streams of sessions
 	w.eventually("their places are released", func() bool {
 		w.streams.mu.Lock()
 		defer w.streams.mu.Unlock()
@@ -250,8 +250,8 @@ func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	})
 }
 
-// opens opens a stream that stays open until the test ends, and reports whether there was a place
-// for it.
+// opens opens a stream that stays open until the test ends, and reports whether it was within the
+// limits.
 func (w *world) opens(path string, change ...func(*http.Request)) bool {
 	w.t.Helper()
 	answer := w.start(path, change...)

@@ -10,14 +10,13 @@ import (
 // part is one part of a page.
 type part struct{ name, html string }
 
-// parts are those of a page that may change.
+// parts are the parts of a page that may change.
 type parts struct {
 	list  []part
 	pause time.Duration // when to make them again at the latest
 }
 
-// shared lets all clients of the same page share what was just made: many tabs cost little more
-// than one.
+// shared lets all clients of a page share what was just made: many tabs cost little more than one.
 type shared struct {
 	fresh time.Duration
 	now   func() time.Time
@@ -26,7 +25,7 @@ type shared struct {
 
 // sharedPage is a page as it was made last.
 type sharedPage struct {
-	mu   sync.Mutex // one maker at a time
+	mu   sync.Mutex // one goroutine makes it at a time
 	made time.Time
 	parts
 }
@@ -38,8 +37,8 @@ func newShared(fresh time.Duration, now func() time.Time) *shared {
 	return &shared{fresh: fresh, now: now, book: newBook[string, *sharedPage](maxShared)}
 }
 
-// parts are those of the requested page. Clients that may act see another page than those that may
-// not. An error is not shared.
+// parts returns those of the requested page. Clients that may act see another page than those that
+// may not. An error is not shared.
 func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
 	p := s.book.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
 	p.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// sparkBook has the loss of runs that have ended as pictures of the size of a word. They are read
+// sparkBook has pictures of the loss of runs that have ended, of the size of a word. They are read
 // from run logs, one after another and in the background: a list of runs shows each when it is
 // ready.
 type sparkBook struct {
@@ -29,7 +29,7 @@ func newSparkBook(read func(context.Context, string) logged, came func()) *spark
 	return &sparkBook{read: read, came: came, book: newBook[string, template.HTML](maxSparks), more: make(chan struct{}, 1)}
 }
 
-// of is the picture of a run log; "" if it has not been read yet.
+// of returns the picture of a run log; "" if it has not been read yet.
 func (b *sparkBook) of(address string) template.HTML {
 	if picture, there := b.book.look(address); there {
 		return picture
@@ -48,7 +48,7 @@ func (b *sparkBook) of(address string) template.HTML {
 	return ""
 }
 
-// run reads requested logs until ctx ends. The next page requests an unreadable one again.
+// run reads requested logs until ctx ends. If one is unreadable, the next page requests it again.
 func (b *sparkBook) run(ctx context.Context) {
 	for {
 		address, any := b.next()

@@ -21,13 +21,13 @@ type curveBook struct {
 	book  *book[string, logged]
 }
 
-// logged is the contents of a run's log.
+// logged is the content of a run's log.
 type logged struct {
 	charts []chart
 	note   string // what was left out, and why
 }
 
-// Bounds of what is read for one page.
+// Limits of what is read for one page.
 const (
 	maxLogged   = 96       // run logs that are kept
 	maxLogBytes = 48 << 20 // of a run's event files
@@ -51,7 +51,7 @@ func (b *curveBook) read(ctx context.Context, address string) logged {
 	}
 	found, err := b.load(ctx, address)
 	if err != nil {
-		return logged{note: "The run's log can't be read: " + err.Error()} // not cached: it may pass
+		return logged{note: "The run's log can't be read: " + err.Error()} // not cached: the error may be transient
 	}
 	b.book.note(address, found)
 	return found
@@ -106,7 +106,7 @@ func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder stor
 
 // chartsOf groups logged metrics by what they measure. Keras and our own training log the same
 // names: batch_loss and epoch_loss in train, evaluation_loss_vs_iterations and epoch_loss in
-// validation. A metric that is there by step is not shown by epoch too.
+// validation. A metric that is logged by step is not shown by epoch too.
 func chartsOf(log *tfevents.Log) []chart {
 	var bySteps, byEpochs []chart
 	for _, r := range log.Runs() {
@@ -116,7 +116,7 @@ func chartsOf(log *tfevents.Log) []chart {
 			}
 			line := series{part: partOf(r.Name), points: pointsOf(s)}
 			if r.Name == "." && len(line.points) == 1 {
-				continue // the evaluation of the finished model, which validation has too
+				continue // the evaluation of the finished model, which validation also has
 			}
 			metric, epochs := metricOf(s.Tag)
 			if epochs {
@@ -131,7 +131,7 @@ func chartsOf(log *tfevents.Log) []chart {
 			bySteps = append(bySteps, c)
 		}
 	}
-	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 }) // a number, no curve
+	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 }) // a number, not a curve
 	return ordered(bySteps[:min(len(bySteps), maxLogTags)])
 }
 
@@ -163,7 +163,7 @@ func metricOf(tag string) (metric string, epochs bool) {
 	return strings.TrimSuffix(metric, "_vs_iterations"), false
 }
 
-// pointsOf are a series' points, at most maxPoints and the last one.
+// pointsOf returns a series' points, at most maxPoints and the last one.
 func pointsOf(s *tfevents.Series) []point {
 	every := (len(s.Points) + maxPoints - 1) / maxPoints
 	var points []point
@@ -179,7 +179,7 @@ func pointsOf(s *tfevents.Series) []point {
 // maxTail is how much of a log's end is shown.
 const maxTail = 32 << 10
 
-// tail is the end of a log in the store.
+// tail returns the end of a log in the store.
 func (c *Console) tail(ctx context.Context, ref storage.Ref) (text string, whole bool, err error) {
 	body, object, err := c.opts.Store.Open(ctx, ref, "")
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *Console) tail(ctx context.Context, ref storage.Ref) (text string, whole
 	return string(read), object.Size <= maxTail, err
 }
 
-// ours is an address in the store that the console may show: below its root.
+// ours returns an address in the store that the console may show: below its root.
 func (c *Console) ours(address string) (storage.Ref, error) {
 	ref, err := storage.ParseRef(address)
 	if err != nil {

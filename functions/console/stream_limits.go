@@ -17,7 +17,7 @@ const (
 	streamClasses
 )
 
-// How many pages of a class may follow at once: of all its clients, and of one. Together they are
+// How many pages of a class may follow at once: in total, and for one client. Together they are
 // 512.
 var (
 	maxStreams       = [streamClasses]int{ownerStreams: 64, sessionStreams: 256, anonymousStreams: 192}
@@ -37,7 +37,7 @@ type streamClient struct {
 	who   any
 }
 
-// acquire counts a stream, or reports that the limit is reached. A session of the console's own
+// acquire counts a stream, or returns false if the limit is reached. A session of the console's own
 // user has the limits of both classes.
 func (l *streamLimits) acquire(r *http.Request) (release func(), ok bool) {
 	who := callerOf(r)
@@ -76,8 +76,8 @@ func (l *streamLimits) addLocked(client streamClient, n int) {
 	}
 }
 
-// networkOf is the client that an address counts for: all of loopback is one, and so is each /64 of
-// IPv6, because a host of a /64 may use all its addresses.
+// networkOf returns the client that an address counts for: all of loopback is one, and so is each
+// /64 of IPv6, because a host of a /64 may use all its addresses.
 func networkOf(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
-// studyBook reads studies, and of each only what is new since it was read last.
+// studyBook reads studies, and of each only what is new since the last read.
 type studyBook struct {
 	log    events.StudyLog
 	mu     sync.Mutex // one reader at a time: the others find the result in the book
@@ -47,7 +47,7 @@ func newStudyBook(log events.StudyLog) *studyBook {
 	return &studyBook{log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries)}
 }
 
-// read is a study as it is now; events.ErrNotFound if it was not begun.
+// read returns a study as it is now; events.ErrNotFound if it was not begun.
 func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,8 @@ func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State,
 	return state, nil
 }
 
-// list is a line for each study, the last grown first. Logs that have not grown are not read again.
+// list returns a line for each study, the most recently grown first. Logs that have not grown are
+// not read again.
 func (b *studyBook) list(ctx context.Context, pipeline string) ([]summary, error) {
 	var list []summary
 	for newest, err := range b.log.Studies(ctx, pipeline) {
@@ -126,7 +127,7 @@ func studyState(s *tune.Study) string {
 	return studyDone
 }
 
-// ofJob finds the study of a tune job, among those that were listed.
+// ofJob finds the study of a tune job among the listed ones.
 func (b *studyBook) ofJob(ctx context.Context, pipeline, job string) (events.Study, bool) {
 	if job == "" {
 		return events.Study{}, false

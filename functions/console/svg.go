@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Pictures are SVG made here, for pages without JavaScript; with it a chart is drawn again by a
-// script that lets readers zoom. They have no style of their own: classes are those of
+// Pictures are SVG made here, for pages without JavaScript; with it a script draws a chart again,
+// so that readers can zoom. They have no style of their own: classes are those of
 // static/console.css.
 
 // The size of a chart, in its own units.
@@ -21,7 +21,7 @@ const (
 	sparkWidth, sparkHeight, sparkInset = 96.0, 22.0, 2.0
 )
 
-// scale maps values onto a stretch of the picture.
+// scale maps values to a range of the picture.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(value float64) float64 {
@@ -31,7 +31,7 @@ func (s scale) at(value float64) float64 {
 	return s.from + (value-s.low)/(s.high-s.low)*(s.to-s.from)
 }
 
-// extent is from the least to the greatest finite value; false if there is none.
+// extent returns the least and the greatest finite value; false if there is none.
 func extent(lines []series, of func(point) float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, line := range lines {
@@ -47,7 +47,7 @@ func extent(lines []series, of func(point) float64) (low, high float64, ok bool)
 func stepOf(p point) float64  { return p.step }
 func valueOf(p point) float64 { return p.value }
 
-// svg is the chart as a picture.
+// svg returns the chart as a picture.
 func (c chart) svg() template.HTML {
 	x0, x1, ok := extent(c.lines, stepOf)
 	y0, y1, also := extent(c.lines, valueOf)
@@ -73,7 +73,7 @@ func (c chart) svg() template.HTML {
 		b.WriteString(line.path(x, y, i))
 	}
 	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) // made of numbers, and of text that is escaped
+	return template.HTML(b.String()) // made of numbers and escaped text
 }
 
 func (c chart) label() string {
@@ -86,10 +86,10 @@ func (c chart) label() string {
 	return c.metric + " by " + c.axis + ": " + strings.Join(ends, ", ")
 }
 
-// name is the line's in a legend.
+// name returns the name of the line in a legend.
 func (s series) name() string { return strings.TrimSpace(s.run + " " + s.part) }
 
-// lineClasses is how many colours lines have.
+// lineClasses is how many colors lines have.
 const lineClasses = 8
 
 func (s series) path(x, y scale, number int) string {
@@ -102,7 +102,7 @@ func (s series) path(x, y scale, number int) string {
 // maxPathPoints is the number of points in a line of a picture: more can't be distinguished.
 const maxPathPoints = 200
 
-// thinned leaves out points evenly where there are more than most; the first and the last stay.
+// thinned leaves out points evenly if there are more than most; the first and the last stay.
 func thinned(points []point, most int) []point {
 	every := (len(points) + most - 1) / most
 	if every < 2 {
@@ -132,8 +132,8 @@ func pathOf(points []point, x, y scale) string {
 	return string(b)
 }
 
-// data is the input of the chart library: the steps of all lines, and of each line a value or null
-// at each. Values have as many digits as can be seen.
+// data returns the input of the chart library: the steps of all lines, and for each line a value or
+// null at each. Values have as many digits as can be seen.
 func (c chart) data() (string, error) {
 	type label struct {
 		Name string `json:"name"`
@@ -168,7 +168,7 @@ func (c chart) data() (string, error) {
 	return string(text), err
 }
 
-// figure is a number as JSON has it, with so many digits; null if it is not finite.
+// figure is a number in JSON, with so many digits; null if it is not finite.
 type figure struct {
 	value  float64
 	digits int
@@ -181,8 +181,8 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
 }
 
-// spark is a curve of the size of a word; "" for fewer than three points, whose line says nothing
-// about the course between them.
+// spark returns a curve of the size of a word; "" for fewer than three points, whose line says
+// nothing about the values in between.
 func spark(points []point) template.HTML {
 	if len(points) < 3 {
 		return ""
@@ -199,7 +199,7 @@ func spark(points []point) template.HTML {
 		sparkWidth, sparkHeight, pathOf(points, x, y)))
 }
 
-// niceTicks are round numbers from below low to above high, about n of them.
+// niceTicks returns about n round numbers, from below low to above high.
 func niceTicks(low, high float64, n int) []float64 {
 	if low == high {
 		return []float64{low}
@@ -220,7 +220,7 @@ func niceTicks(low, high float64, n int) []float64 {
 	return ticks
 }
 
-// short is a number as people read it: four digits that count.
+// short formats a number with four significant digits.
 func short(v float64) string {
 	switch a := math.Abs(v); {
 	case v == 0:

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/peer/peertest"
 )
 
-// The user of a connection is asked of the system; where the tests are not run by root, the tests
-// in caller_test.go say whose it is.
+// The system reports the user of a connection. If the tests don't run as root, the tests in
+// caller_test.go set it.
 func TestARealProcessOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Readers = SameUser })

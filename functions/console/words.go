@@ -15,7 +15,7 @@ import (
 
 // Formats of values on pages.
 
-// ago is a relative time; its title has the absolute one.
+// ago formats a relative time; its title has the absolute one.
 func ago(t, now time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -39,7 +39,7 @@ func agoText(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", d/(24*time.Hour))
 }
 
-// lasts is a duration in its two largest units.
+// lasts formats a duration in its two largest units.
 func lasts(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -56,7 +56,7 @@ func lasts(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// bytesText is a size in the units of IEC 80000.
+// bytesText formats a size in the units of IEC 80000.
 func bytesText(n int64) string {
 	size, unit := float64(n), ""
 	for _, next := range []string{"Ki", "Mi", "Gi", "Ti"} {
@@ -71,7 +71,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %sB", size, unit)
 }
 
-// perSecond is a speed.
+// perSecond formats a speed.
 func perSecond(v float64) string {
 	if v <= 0 {
 		return ""
@@ -82,7 +82,7 @@ func perSecond(v float64) string {
 	return short(roundTo(v, 3)) + " steps/s"
 }
 
-// thousands is a number with its digits in groups.
+// thousands formats a number with its digits in groups.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
@@ -91,15 +91,15 @@ func thousands(n int) string {
 	return text
 }
 
-// plain is why a run waits or has failed, without secrets, and without the command that helps,
+// plain returns why a run waits or has failed, without secrets, and without the command that helps,
 // because the page has a button.
 func plain(what string) string {
 	what, _, _ = strings.Cut(mask.Text(what), ": `")
 	return what
 }
 
-// shortDigest is a recognizable prefix of a digest. A name with a version, such as builtin:dnn@7,
-// is no digest and stays whole.
+// shortDigest returns a recognizable prefix of a digest. A name with a version, such as
+// builtin:dnn@7, is not a digest and stays whole.
 func shortDigest(digest string) string {
 	digest = strings.TrimPrefix(digest, "sha256:")
 	if strings.ContainsAny(digest, ":@") {
@@ -108,7 +108,8 @@ func shortDigest(digest string) string {
 	return digest[:min(len(digest), 12)]
 }
 
-// modelName is a short name of a model's address: the execution that made it, as a short digest.
+// modelName returns a short name of a model's address: the execution that made it, as a short
+// digest.
 func modelName(address string) string {
 	parts := strings.Split(strings.TrimSuffix(address, "/"), "/")
 	if len(parts) < 2 {
@@ -117,8 +118,8 @@ func modelName(address string) string {
 	return shortDigest(parts[len(parts)-2])
 }
 
-// aligned is a number for a column: with as many decimals as its neighbors, where people would
-// write it out.
+// aligned formats a number for a column: with as many decimals as its neighbors, and without an
+// exponent if it is of usual size.
 func aligned(v float64) string {
 	if a := math.Abs(v); a >= 0.001 && a < 1000 {
 		return strconv.FormatFloat(v, 'f', 4, 64)
@@ -126,7 +127,7 @@ func aligned(v float64) string {
 	return short(v)
 }
 
-// link is an address on this console.
+// link returns an address on this console.
 func link(path string, pairs ...string) template.URL {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -140,7 +141,7 @@ func link(path string, pairs ...string) template.URL {
 	return template.URL(path + "?" + query.Encode())
 }
 
-// quoted is a word quoted for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+@%,"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -149,7 +150,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// stateMark is a symbol before a state, so that it is not distinguished by its color alone.
+// stateMark returns a symbol before a state, so that the color alone does not distinguish it.
 func stateMark(state string) string {
 	switch state {
 	case runs.Running, runs.Tuning, studyRunning + " ":

@@ -95,7 +95,7 @@ func (w *world) publish(evs ...events.Event) {
 	}
 }
 
-// dispatched handles all events that came, as a dispatcher does.
+// dispatched handles all events, as a dispatcher does.
 func (w *world) dispatched() {
 	w.t.Helper()
 	d, err := dispatch.New(w.t.Context(), w.bus, nil)
@@ -164,7 +164,7 @@ func (w *world) ask(method, path string, form url.Values, change ...func(*http.R
 	return answer.StatusCode, string(text), answer.Header
 }
 
-// trusted is a browser that has the token.
+// trusted makes a request that of a browser with the token.
 func (w *world) trusted(r *http.Request) {
 	id, ok := w.sessions.login(token)
 	if !ok {

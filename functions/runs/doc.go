@@ -1,4 +1,4 @@
-// Package runs says what state each run is in. It folds the log of events and the key-value buckets
+// Package runs derives the state of each run. It folds the log of events and the key-value buckets
 // PIPELINES, JOINS, GATES and LEASES into one Index; every command, page and exporter that shows a
 // run reads an Index. The package writes nothing. Read Index first, then Open and Watch.
 //
@@ -25,24 +25,24 @@
 // # Order
 //
 // Events are applied in the order of the log; one that was applied before is ignored. Of the values
-// of a key the newest revision counts, in whichever order they are applied, so that a listing does
-// not undo what the leader answered. Only a deletion is not remembered.
+// of a key the newest revision counts, in whichever order they are applied, so that an older
+// listing does not replace the leader's answer. Only deletions are not remembered.
 //
 // # Memory
 //
-// A Snapshot keeps what its caller asks for: one record a run, and the events of the run only with
+// A Snapshot keeps what its caller reads: one record a run, and the events of the run only with
 // Options.Timelines. A Watch keeps at most Options.MaxRuns runs (about 1 KiB each), drops the ones
 // that ended longest ago, and counts them; it keeps at most 500 older revisions of pipelines.
 //
 // # Events that are gone
 //
-// Events that an operator has removed from the log are missing in an Index. A run that has a join
-// is known by it. If the join names an outcome that the log has not any more, the run is Unclear. A
-// run without a join has ended if the log has its outcome, and otherwise waits; without events it
-// is unknown.
+// Events that an operator has removed from the log are missing in an Index. The state of a run that
+// has a join follows from that. If the join names an outcome that the log no longer has, the run is
+// Unclear. A run without a join has ended if the log has its outcome, and otherwise waits; without
+// events it is unknown.
 //
 // # Concurrency
 //
-// An Index may be read from several goroutines while none applies. A Snapshot belongs to one
-// goroutine. The methods of a Watch may be called from any.
+// An Index may be read by several goroutines at once while none applies. A Snapshot is for one
+// goroutine. The methods of a Watch may be called by several goroutines at once.
 package runs

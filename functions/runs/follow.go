@@ -16,11 +16,11 @@ import (
 // Live is a Source whose progress can be followed.
 type Live interface {
 	Source
-	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] // of events.ProgressFeed
+	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] // as in events.ProgressFeed
 }
 
-// Progress is the name of the part of a bus that jobs report their progress to. The other parts are
-// named as the stream of events and the buckets are.
+// Progress is the name of the part of a bus to which jobs report their progress. The other parts
+// are named like the stream of events and the buckets.
 const Progress = "PROGRESS"
 
 // Handler says which parts of a bus Follow follows, and handles what it yields. Parts whose
@@ -33,8 +33,8 @@ type Handler struct {
 	Progress func(events.Progress)
 	More     map[string]func(context.Context) error // parts of the caller's own, by name
 
-	Begin func(part string)            // a part is read, at first and after it was away; may be nil
-	Whole func(part string)            // all was yielded that was there when Begin was called; may be nil
+	Begin func(part string)            // reading a part begins, at first or after it was away; may be nil
+	Whole func(part string)            // everything was yielded that existed when Begin was called; may be nil
 	Away  func(part string, err error) // a part can't be read, and is retried; may be nil
 	Stop  func(err error) bool         // whether an error ends Follow instead; nil: only events.ErrClosed does
 }
@@ -42,9 +42,9 @@ type Handler struct {
 // retryPause is the pause before a part of the bus that can't be read is retried.
 const retryPause = time.Second
 
-// Follow calls the functions of h for what is there and for what comes, until ctx ends, which is no
-// error. It reads any copy of the bus. After an error it resumes behind the last event; of a key
-// that was written several times meanwhile it yields the newest value, and progress is lost.
+// Follow calls the functions of h for what exists and for later changes, until ctx ends; it then
+// returns nil. It reads any copy of the bus. After an error it resumes after the last event; of a
+// key that was written several times meanwhile it yields the newest value, and progress is lost.
 func Follow(ctx context.Context, bus Live, h Handler) error {
 	following, within := errgroup.WithContext(ctx)
 	keep := func(part string, do func(context.Context) error) {
@@ -77,7 +77,7 @@ func Follow(ctx context.Context, bus Live, h Handler) error {
 	return err
 }
 
-// keep restarts do after an error, until ctx ends.
+// keep calls do again after each error, until ctx ends.
 func (h *Handler) keep(ctx context.Context, part string, do func(context.Context) error) error {
 	for {
 		h.call(h.Begin, part)
@@ -105,7 +105,7 @@ func (h *Handler) call(f func(part string), part string) {
 	}
 }
 
-// followLog keeps in h.Query where it resumes.
+// followLog keeps the position at which it resumes in h.Query.
 func (h *Handler) followLog(ctx context.Context, bus Live) error {
 	for _, follow := range []bool{false, true} {
 		h.Query.Follow = follow
@@ -153,17 +153,17 @@ type Watch struct {
 	away    map[string]string // parts that can't be read now, and why
 }
 
-// NewWatch returns a watch that knows nothing yet, and keeps at most maxRuns runs.
+// NewWatch returns a watch without any runs, which keeps at most maxRuns runs.
 func NewWatch(bus Live, maxRuns int) *Watch {
 	w := &Watch{bus: bus, index: NewIndex(Options{MaxRuns: maxRuns}), changed: make(chan struct{}), whole: map[string]bool{}, away: map[string]string{}}
 	for _, b := range w.index.buckets {
-		b.whole = true // what is missing will come
+		b.whole = true // missing entries will be applied later
 	}
 	return w
 }
 
 // Follow follows the log and the buckets until ctx ends, and calls Progress, More and Away of h.
-// Pages keep showing what was known last of a part that is away.
+// While a part is away, pages show its last known state.
 func (w *Watch) Follow(ctx context.Context, h Handler) error {
 	away := h.Away
 	h.Event = func(recorded events.Recorded) { w.Change(func(x *Index) { x.ApplyEvent(recorded) }) }
@@ -172,7 +172,7 @@ func (w *Watch) Follow(ctx context.Context, h Handler) error {
 		w.Change(func(x *Index) {
 			x.Apply(name, entry)
 			if pipeline, run, _ := strings.Cut(entry.Key, "/"); name == events.KVJoins {
-				x.Run(Key{pipeline, run}) // which finds out what pages will need
+				x.Run(Key{pipeline, run}) // finds out which entries pages will need
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func (w *Watch) readRevisions(ctx context.Context) error {
 	}
 }
 
-// Pipeline returns a pipeline at a revision. One that the watch does not have yet is read from the
+// Pipeline returns a pipeline at a revision. If the watch does not have it yet, it is read from the
 // leader, and kept.
 func (w *Watch) Pipeline(ctx context.Context, name string, revision uint64) (Pipeline, error) {
 	n := need{events.KVPipelines, name, revision}
@@ -264,8 +264,8 @@ func (w *Watch) MarkRead(part string) {
 	})
 }
 
-// Status says which of the log and the buckets are not known: away is why one can't be read now,
-// and reading that one has not been read to its end yet.
+// Status reports which of the log and the buckets are incomplete: away is why one can't be read
+// now, and reading is true if one has not been read to its end yet.
 func (w *Watch) Status() (away string, reading bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -31,7 +31,7 @@ type Run struct {
 	HasJoin  bool // a dispatcher has handled an event of the run, and the join can be read
 	Job      string
 	Revision uint64    // of the pipeline, pinned when its events were complete
-	Expires  time.Time // if it waits for events until then
+	Expires  time.Time // when it expires, if it waits for events
 	Lease    Lease     // of Job; zero once the run is over
 	Last     LastOutcome
 	Result   Result
@@ -64,10 +64,10 @@ type Pipeline struct {
 // Options say what an Index keeps.
 type Options struct {
 	Timelines bool // the events of each run
-	MaxRuns   int  // bounds the number of runs, and drops from joins what their events named; 0: all of it is kept
+	MaxRuns   int  // limits the number of runs, and drops from joins what their events named; 0: keeps everything
 }
 
-// Index is what the log and the buckets say about runs. The package comment is its contract.
+// Index is what the log and the buckets contain about runs. The package comment is its contract.
 type Index struct {
 	opts       Options
 	runs       map[Key]*record
@@ -100,12 +100,12 @@ type admission struct {
 	err error
 }
 
-// bucket says which entries were applied.
+// bucket records which entries were applied.
 type bucket struct {
 	whole  bool            // an entry that was not applied does not exist
 	absent map[string]bool // keys that were read and do not exist
 	marks  map[string]mark
-	pass   int // each Begin starts one
+	pass   int // number of the present pass; each Begin starts one
 }
 
 type mark struct {
@@ -126,12 +126,12 @@ func NewIndex(opts Options) *Index {
 	return x
 }
 
-// Buckets are the key-value buckets that an Index is made from.
+// Buckets returns the key-value buckets that an Index is made from.
 func Buckets() []string {
 	return []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases}
 }
 
-// ApplyEvent adds a message of the log. One that holds no valid event belongs to no run.
+// ApplyEvent adds a message of the log. A message without a valid event belongs to no run.
 func (x *Index) ApplyEvent(recorded events.Recorded) {
 	x.tail = max(x.tail, recorded.Message.Sequence)
 	x.saw(recorded.Message.Stored)
@@ -155,7 +155,7 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 		if events.EndsRun(recorded.Event) {
 			r.result = Result{}
 		}
-	default: // other events are no outcomes: they are in the timeline
+	default: // other events are not outcomes; they are in the timeline
 	}
 	if x.opts.Timelines {
 		r.timeline.add(recorded)
@@ -167,7 +167,7 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 // the beginning of a pass, because another server may answer.
 func (x *Index) Begin(name string) { x.buckets[name].pass++ }
 
-// End ends a pass: the bucket has no keys but those that were applied since Begin.
+// End ends a pass: keys that were not applied since Begin do not exist.
 func (x *Index) End(name string) {
 	b := x.buckets[name]
 	b.whole = true
@@ -178,8 +178,8 @@ func (x *Index) End(name string) {
 	}
 }
 
-// Apply adds a value of a key of one of the Buckets, or its deletion. An older one than was applied
-// before, since Begin, is ignored; of a pipeline, it is an older revision.
+// Apply adds a value of a key of one of the Buckets, or its deletion. A value that is older than
+// one that was applied since Begin is ignored; for a pipeline it is kept as an older revision.
 func (x *Index) Apply(name string, entry events.Copy) {
 	x.saw(entry.Written)
 	b := x.buckets[name]
@@ -201,7 +201,7 @@ func (x *Index) Apply(name string, entry events.Copy) {
 	case events.KVJoins:
 		x.applyJoin(events.Entry(entry))
 	case events.KVGates:
-		if !strings.Contains(entry.Key, "/") { // else: when dispatchers swept last
+		if !strings.Contains(entry.Key, "/") { // otherwise it says when dispatchers swept last
 			a := admission{}
 			if err := json.Unmarshal(entry.Value, &a.Admission); err != nil {
 				a.err = fmt.Errorf("read admission %s, revision %d: %w", entry.Key, entry.Revision, err)
@@ -214,7 +214,8 @@ func (x *Index) Apply(name string, entry events.Copy) {
 	}
 }
 
-// replaced keeps the pipeline that was applied, at its revision: runs have pinned it.
+// replaced keeps the pipeline that was applied before, at its revision, because runs have pinned
+// it.
 func (x *Index) replaced(name string) {
 	if p, applied := x.pipelines[name]; applied {
 		x.pin(need{events.KVPipelines, name, p.Revision}, p)
@@ -299,22 +300,22 @@ func (x *Index) prune() {
 	}
 }
 
-// Dropped is the number of runs that Options.MaxRuns has cost.
+// Dropped returns the number of runs that were dropped because of Options.MaxRuns.
 func (x *Index) Dropped() int { return x.dropped }
 
-// Tail is the sequence of the newest event that was applied.
+// Tail returns the sequence of the newest event that was applied.
 func (x *Index) Tail() uint64 { return x.tail }
 
-// Clock is a time that the clock of the bus has reached.
+// Clock returns a time that the clock of the bus has reached.
 func (x *Index) Clock() time.Time { return x.clock }
 
-// Len is the number of runs.
+// Len returns the number of runs.
 func (x *Index) Len() int { return len(x.runs) }
 
-// Keys are the runs, in no order.
+// Keys returns the runs, in no order.
 func (x *Index) Keys() iter.Seq[Key] { return maps.Keys(x.runs) }
 
-// States are the summaries of all runs, in no order.
+// States returns the summaries of all runs, in no order.
 func (x *Index) States() iter.Seq[Summary] {
 	return func(yield func(Summary) bool) {
 		for key, r := range x.runs {
@@ -325,7 +326,7 @@ func (x *Index) States() iter.Seq[Summary] {
 	}
 }
 
-// Run returns a run; false if nothing is known of it.
+// Run returns a run; false if the index has nothing about it.
 func (x *Index) Run(key Key) (Run, bool) {
 	r := x.runs[key]
 	if r == nil {
@@ -360,7 +361,8 @@ func (x *Index) JoinOf(key Key) (j join.Join, has bool, err error) {
 	return r.join, true, r.damage
 }
 
-// Timeline is that of a run; nil without Options.Timelines, or if nothing is known of the run.
+// Timeline returns the timeline of a run; nil without Options.Timelines, or if the index has
+// nothing about it.
 func (x *Index) Timeline(key Key) *Timeline {
 	if r := x.runs[key]; r != nil {
 		return r.timeline
@@ -368,7 +370,7 @@ func (x *Index) Timeline(key Key) *Timeline {
 	return nil
 }
 
-// LastOutcome is the last outcome of a run in the log.
+// LastOutcome returns the last outcome of a run in the log.
 func (x *Index) LastOutcome(key Key) (last LastOutcome) {
 	if r := x.runs[key]; r != nil {
 		last = r.last
@@ -376,10 +378,10 @@ func (x *Index) LastOutcome(key Key) (last LastOutcome) {
 	return last
 }
 
-// Leases are those of all jobs, by job, in no order.
+// Leases returns the leases of all jobs, by job, in no order.
 func (x *Index) Leases() iter.Seq2[string, Lease] { return maps.All(x.leases) }
 
-// Applied are the pipelines that are applied, by name, in no order.
+// Applied returns the pipelines that are applied, by name, in no order.
 func (x *Index) Applied() iter.Seq2[string, Pipeline] { return maps.All(x.pipelines) }
 
 // Pipeline returns a pipeline as it is applied; false if it is not.
@@ -388,11 +390,12 @@ func (x *Index) Pipeline(name string) (Pipeline, bool) {
 	return p, applied
 }
 
-// Admission is that of a pipeline; an open one if there is none.
+// Admission returns the admission of a pipeline; an open one if there is none.
 func (x *Index) Admission(name string) join.Admission { return x.admissions[name].Admission }
 
-// Ignored sets for each event of a run, all that the log holds, why it has no effect on the run; ""
-// for one that has, or may still have. The dispatcher logged the same when it handled the event.
+// Ignored sets, for each event of a run, why it has no effect on the run; "" if it has one, or may
+// still have one. all must have every event of the run in the log. The dispatcher logged the same
+// when it handled the event.
 func (x *Index) Ignored(key Key, all []Event) {
 	r := x.runs[key]
 	if r == nil || r.damage != nil {
@@ -404,7 +407,7 @@ func (x *Index) Ignored(key Key, all []Event) {
 	}
 	spec, err := x.spec(key.Pipeline, 0)
 	if err != nil {
-		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
+		spec = pipeline.Pipeline{} // it was removed, or can't be read: then the join alone decides
 	}
 	ids := map[string]bool{}
 	for _, e := range all {
@@ -427,7 +430,7 @@ type need struct {
 	revision    uint64
 }
 
-// needs is a set of them. Readers of an Index add to it: it may be used from several goroutines.
+// needs is a set of them. Readers of an Index add to it, possibly several goroutines at once.
 type needs struct {
 	mu    sync.Mutex
 	set   map[need]bool
@@ -444,7 +447,7 @@ func (n *needs) add(one need) {
 	}
 }
 
-// take empties the set.
+// take empties the set and returns its content.
 func (n *needs) take() []need {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -455,8 +458,8 @@ func (n *needs) take() []need {
 
 var errNotRead = errors.New("it is being read")
 
-// lack returns errNotRead for an entry that has not been read yet, and notes it; nil for one that
-// does not exist.
+// lack returns errNotRead for an entry that has not been read yet, and adds it to the needs; nil
+// for one that does not exist.
 func (x *Index) lack(name, key string) error {
 	if b := x.buckets[name]; b.whole || b.absent[key] {
 		return nil
@@ -479,7 +482,7 @@ func (x *Index) admission(name string) (join.Admission, error) {
 	return join.Admission{}, x.lack(events.KVGates, name)
 }
 
-// spec is a pipeline at a revision; 0 is the one that is applied.
+// spec returns a pipeline at a revision; 0 is the one that is applied.
 func (x *Index) spec(name string, revision uint64) (pipeline.Pipeline, error) {
 	p, applied := x.pipelines[name]
 	switch {
@@ -499,7 +502,7 @@ func (x *Index) spec(name string, revision uint64) (pipeline.Pipeline, error) {
 	return pipeline.Pipeline{}, fmt.Errorf("pipeline %s, revision %d: %w", name, revision, errNotRead)
 }
 
-// maxPinned bounds the older revisions of pipelines that a Watch keeps.
+// maxPinned limits how many older revisions of pipelines a Watch keeps.
 const maxPinned = 500
 
 // applyNeed adds the answer to a need; err is nil or events.ErrNotFound.

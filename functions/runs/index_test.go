@@ -109,7 +109,7 @@ func (w *world) step() {
 	}
 }
 
-// truth are the states by reads that are all linearizable.
+// truth returns the states according to reads that are all linearizable.
 func (w *world) truth() map[string]string {
 	w.Helper()
 	list, err := runs.List(w.Context(), w.memory, "")
@@ -125,7 +125,7 @@ func said(states iter.Seq[runs.Summary]) map[string]string {
 	return all
 }
 
-// wrong is how many of the reads of a run at the leader differ from the truth.
+// wrong returns how many of the reads of a run at the leader differ from the truth.
 func wrong(t *testing.T, staleness bustest.Staleness) (n int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +214,7 @@ type breakingKV struct {
 	of *breaking
 }
 
-// Watch yields no deletions: the bucket keeps no marks of them.
+// Watch yields no deletions: the bucket keeps no markers of them.
 func (k breakingKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {
 		k.of.mu.Lock()
@@ -234,7 +234,7 @@ func (k breakingKV) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// An entry that is deleted while the bus is away is gone afterwards, without a mark of the
+// An entry that is deleted while the bus is away is gone afterwards, without a marker of the
 // deletion.
 func TestAWatchDropsWhatWasDeletedWhileItsBusWasAway(t *testing.T) {
 	t.Parallel()
@@ -291,7 +291,7 @@ func TestTheOrderOfApplyingDoesNotMatter(t *testing.T) {
 		for c, err := range kv.All(t.Context()) {
 			w.must(err)
 			entries = append(entries, entry{name, c})
-			for old, err := range kv.History(t.Context(), c.Key) { // older values may come again
+			for old, err := range kv.History(t.Context(), c.Key) { // older values may be delivered again
 				w.must(err)
 				entries = append(entries, entry{name, old})
 			}
@@ -397,7 +397,7 @@ func TestTheNumberOfRunsIsBounded(t *testing.T) {
 	}
 }
 
-// Pages are built at once, and may need the same entry: there must be no data race.
+// Pages are built concurrently, and may need the same entry: there must be no data race.
 func TestAnIndexIsReadByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 8)

@@ -14,10 +14,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// Source is as much of a bus as an Index is made from.
+// Source is the part of a bus that an Index is made from.
 type Source interface {
 	events.KVBuckets
-	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] // of events.EventLog
+	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] // as in events.EventLog
 }
 
 // Snapshot is an Index that is read once. The package comment says what each method reads.
@@ -27,15 +27,15 @@ type Snapshot struct {
 	opened map[string]events.KV
 }
 
-// Open returns an empty snapshot. It reads nothing: credentials need permit only what is read
-// later.
+// Open returns an empty snapshot. It reads nothing, so its credentials must permit only what is
+// read later.
 func Open(source Source, opts Options) *Snapshot {
 	return &Snapshot{Index: NewIndex(opts), source: source, opened: map[string]events.KV{}}
 }
 
 // List returns the states of all runs of a pipeline, "" for any, the most recently updated first,
-// by their outcomes in the log and the listed buckets. A run whose join can't be explained is
-// Unclear, and hides no other.
+// according to their outcomes in the log and the listed buckets. A run whose join can't be read is
+// Unclear, and does not affect others.
 func List(ctx context.Context, source Source, pipeline string) ([]Summary, error) {
 	s := Open(source, Options{})
 	err := s.List(ctx, Buckets()...)
@@ -89,7 +89,7 @@ func (s *Snapshot) Load(ctx context.Context, key Key) (Run, error) {
 	return s.Get(ctx, key)
 }
 
-// Get returns a run by what was read before, and reads the entries that its state depends on.
+// Get returns a run from what was read before, and reads the entries that its state depends on.
 func (s *Snapshot) Get(ctx context.Context, key Key) (run Run, err error) {
 	known := false
 	err = s.resolve(ctx, func() { run, known = s.Run(key) })
@@ -115,7 +115,8 @@ func (s *Snapshot) resolve(ctx context.Context, derive func()) error {
 	}
 }
 
-// read asks the leader of a bucket for an entry. That there is none is part of the Index.
+// read reads an entry from the leader of a bucket. The absence of an entry is recorded in the
+// Index.
 func (s *Snapshot) read(ctx context.Context, n need) error {
 	kv, err := s.open(ctx, n.bucket)
 	if err != nil {
@@ -212,7 +213,7 @@ func (s *Snapshot) ReadLease(ctx context.Context, job string) (Lease, bool, erro
 	return held, there, err
 }
 
-// Sync makes the reads of a bucket that follow linearizable.
+// Sync makes later reads of a bucket linearizable.
 func (s *Snapshot) Sync(ctx context.Context, name string) error {
 	kv, err := s.open(ctx, name)
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *Snapshot) Sync(ctx context.Context, name string) error {
 	return kv.Sync(ctx)
 }
 
-// List adds copies of all entries of buckets. It is called before other reads of them.
+// List adds copies of all entries of buckets. It must be called before other reads of them.
 func (s *Snapshot) List(ctx context.Context, buckets ...string) error {
 	for _, name := range buckets {
 		kv, err := s.open(ctx, name)
@@ -241,7 +242,7 @@ func (s *Snapshot) List(ctx context.Context, buckets ...string) error {
 }
 
 // ReadLog adds the events of the log that a query selects, and calls also for each message. Without
-// From it begins at the beginning.
+// From it starts at the beginning.
 func (s *Snapshot) ReadLog(ctx context.Context, query events.Query, also func(events.Recorded)) error {
 	for recorded, err := range s.source.Read(ctx, query) {
 		if err != nil {

@@ -12,19 +12,19 @@ import (
 
 // The states of a run.
 const (
-	Waiting   = "waiting" // for events
-	Held      = "held"    // for admission by its pipeline
-	Queued    = "queued"  // for a worker
+	Waiting   = "waiting" // waits for events
+	Held      = "held"    // waits for admission by its pipeline
+	Queued    = "queued"  // waits for a worker
 	Tuning    = "tuning"  // a worker searches for its hyperparameters
 	Running   = "running"
 	Trained   = "trained"
 	Failed    = "failed"
 	Cancelled = "cancelled"
-	Expired   = "expired" // the events it waited for did not come
+	Expired   = "expired" // the events that it waited for did not arrive
 	Unclear   = "unclear" // its join can't be read
 )
 
-// States lists them all, in the order in which a run passes through them.
+// States lists all states, in the order in which a run passes through them.
 func States() []string {
 	return []string{Waiting, Held, Queued, Tuning, Running, Trained, Failed, Cancelled, Expired, Unclear}
 }
@@ -35,16 +35,16 @@ type Summary struct {
 	Run      string         `json:"run"`
 	State    string         `json:"state"`
 	WaitsFor []events.Kind  `json:"waits_for,omitempty"`
-	Class    string         `json:"class,omitempty"`          // of the workers that may take its job
-	Position *QueuePosition `json:"queue_position,omitempty"` // if it is held
+	Class    string         `json:"class,omitempty"`          // class of the workers that may take its job
+	Position *QueuePosition `json:"queue_position,omitempty"` // if it waits for admission
 	Stopping bool           `json:"stopping,omitempty"`
-	Ended    *events.Ended  `json:"ended,omitempty"` // how the last attempt ended, of a job that is back on the queue
+	Ended    *events.Ended  `json:"ended,omitempty"` // how the last attempt at the job ended, if the job is back on the queue
 	Model    string         `json:"model,omitempty"`
 	Error    string         `json:"error,omitempty"`
 	Updated  time.Time      `json:"updated"`
 }
 
-// Headline is the state for people.
+// Headline returns the state as text for users.
 func (r Summary) Headline() string {
 	if r.Stopping {
 		return r.State + ", stopping"
@@ -52,7 +52,7 @@ func (r Summary) Headline() string {
 	return r.State
 }
 
-// What is the most important detail of a run in its state.
+// What returns the most important detail of a run in its state.
 func (r Summary) What() string {
 	switch r.State {
 	case Waiting:
@@ -77,7 +77,7 @@ func (r Summary) What() string {
 		return "a worker has it"
 	case Trained:
 		return r.Model
-	case Cancelled: // mostly the message is that word alone
+	case Cancelled: // usually the message is only that word
 		return strings.TrimLeft(strings.TrimPrefix(FirstLine(r.Error), Cancelled), "; ")
 	}
 	return FirstLine(r.Error)
@@ -112,20 +112,20 @@ func (p *QueuePosition) String() string {
 	return p.why
 }
 
-// LastOutcome is a run's outcome in the log, and where it is.
+// LastOutcome is a run's outcome in the log, and its position.
 type LastOutcome struct {
 	Summary  // the zero Summary if there is no outcome yet
 	Sequence uint64
-	OfEvent  bool // a single event of the run was refused; the run itself may continue
+	OfEvent  bool // only an event of the run was refused; the run itself may continue
 }
 
-// OutcomeOf is the outcome in an event of one of events.OutcomeKinds.
+// OutcomeOf returns the outcome in an event of one of events.OutcomeKinds.
 func OutcomeOf(recorded events.Recorded) LastOutcome {
 	return LastOutcome{Outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Event)}
 }
 
-// Then is what counts once a newer outcome is there: the last one, but one of the whole run before
-// one of a single event.
+// Then returns which of two outcomes counts, of which the second is newer: the newer one, but never
+// one of a single event after one of the whole run.
 func (l LastOutcome) Then(newer LastOutcome) LastOutcome {
 	if l.State != "" && !l.OfEvent && newer.OfEvent {
 		return l
@@ -133,7 +133,7 @@ func (l LastOutcome) Then(newer LastOutcome) LastOutcome {
 	return newer
 }
 
-// Ends is the sequence of the event that ended the run; 0 if none has.
+// Ends returns the sequence of the event that ended the run; 0 if none has.
 func (l LastOutcome) Ends() uint64 {
 	if l.OfEvent {
 		return 0
@@ -141,7 +141,7 @@ func (l LastOutcome) Ends() uint64 {
 	return l.Sequence
 }
 
-// Outcome is the state of a run by an event with its outcome.
+// Outcome returns the state of a run according to an event with its outcome.
 func Outcome(recorded events.Recorded) Summary {
 	r := Summary{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Updated: recorded.Message.Stored}
 	switch data := recorded.Event.Data.(type) {
@@ -149,7 +149,7 @@ func Outcome(recorded events.Recorded) Summary {
 		r.State, r.Model = Trained, data.Model.URI
 	case *events.TrainingFailed:
 		r.State, r.Error = ofFailure(data.Reason, data.Message), data.Message
-	default: // other events are no outcomes
+	default: // other events are not outcomes
 	}
 	return r
 }
@@ -164,8 +164,8 @@ func ofFailure(kind events.FailureKind, message string) string {
 	return Failed
 }
 
-// stateOf derives the state of a run: its last outcome, unless its job was retried since, else what
-// its join says. What can't be read is part of the state.
+// stateOf derives the state of a run: its last outcome, unless its job was retried since, else the
+// state of its join. An entry that can't be read is part of the state.
 func (x *Index) stateOf(key Key, r *record) Summary {
 	state, err := Summary{State: Waiting, Updated: r.since}, error(nil)
 	switch {
@@ -183,7 +183,7 @@ func (x *Index) stateOf(key Key, r *record) Summary {
 	if err != nil {
 		state.State, state.Error = Unclear, err.Error()
 	}
-	if !state.Over() && r.last.Updated.After(state.Updated) { // retried, or one of its events was refused
+	if !state.Over() && r.last.Updated.After(state.Updated) { // it was retried, or one of its events was refused
 		state.Updated = r.last.Updated
 	}
 	return state
@@ -193,7 +193,7 @@ func (x *Index) joinedState(r *record) (Summary, error) {
 	train := r.join.Stage(events.FunctionTrain)
 	if last := r.last; last.State != "" && !last.OfEvent && last.Sequence > train.After {
 		lease, err := x.lease(train.Job)
-		if err == nil && lease.Holder != "" && lease.Written.After(last.Updated) { // an older one was left by a worker that died
+		if err == nil && lease.Holder != "" && lease.Written.After(last.Updated) { // an older lease was left by a worker that died
 			last.State, last.Stopping = Running, lease.Cancelled
 		}
 		return last.Summary, err
@@ -201,7 +201,7 @@ func (x *Index) joinedState(r *record) (Summary, error) {
 	return x.openState(r.join)
 }
 
-// openState is the state of a run by its join. Outcomes of its job are in the log.
+// openState derives the state of a run from its join. The log has no outcome of its job.
 func (x *Index) openState(j join.Join) (Summary, error) {
 	state := Summary{Updated: j.Last().Stored}
 	if j.State == join.Ended {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// FailureLine is how a run failed, on one line. A kind that the message begins with is not
-// repeated.
+// FailureLine describes on one line how a run failed. It does not repeat the kind if the message
+// begins with it.
 func FailureLine(failed *events.TrainingFailed) string {
 	line := FirstLine(failed.Message)
 	if strings.HasPrefix(line, string(failed.Reason)) {
@@ -44,8 +44,9 @@ func Details(message, log string) string {
 	return strings.TrimSuffix(rest, "\n") + "\n" + log
 }
 
-// withoutEnd is a log without the message at its end, in lines of its own. Callers may have
-// prefixed the message, once or more: the part after any of its colons counts as the message too.
+// withoutEnd returns a log without the message at its end, which has lines of its own. Callers may
+// have prefixed the message, once or more: the part after any of its colons counts as the message
+// too.
 func withoutEnd(log, message string) string {
 	line, rest, _ := strings.Cut(message, "\n")
 	for said := line; said != ""; _, said, _ = strings.Cut(said, ": ") {
@@ -74,19 +75,20 @@ var (
 	controls  = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`)
 )
 
-// PlainText is a log without control sequences: of an overwritten line it has the last text.
+// PlainText returns a log without control sequences; of a line that was overwritten it keeps the
+// last text.
 func PlainText(log string) string {
 	log = overtyped.ReplaceAllString(sequences.ReplaceAllString(log, ""), "$1")
 	return controls.ReplaceAllString(log, "")
 }
 
-// FirstLine is the first line of a text, for a list.
+// FirstLine returns the first line of a text, for a list.
 func FirstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.ReplaceAll(PlainText(line), "\t", " ")
 }
 
-// Step is how far a job is, "" if it does not report that.
+// Step returns the progress of a job, "" if it does not report any.
 func Step(p events.Progress) string {
 	switch {
 	case p.Steps == 0 && p.Step == 0:
@@ -106,7 +108,7 @@ func Metrics(metrics map[string]float64) string {
 	return strings.Join(all, "  ")
 }
 
-// JSON is an event as a structured CloudEvent, for printing.
+// JSON returns an event as a structured CloudEvent, for printing.
 func JSON(event events.Event) json.RawMessage {
 	_, body, err := events.EncodeStructured(event)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // Timeline is what the log holds of one run, in order.
 type Timeline struct {
 	Events  []Event
-	Past    join.Past            // what the run's join follows from
+	Past    join.Past            // the part that the run's join follows from
 	Outcome *events.Recorded     // the last event that ended the run; nil if there is none
-	Failed  *events.Failed       // the last failure, with a log if any had one; nil once a model came after it
-	HParams *events.HParamsReady // the last; nil if there is none
+	Failed  *events.Failed       // the last failure, with a log if any had one; nil once a model was trained after it
+	HParams *events.HParamsReady // the last one; nil if there is none
 }
 
 // Event is one event of a run.
@@ -23,11 +23,11 @@ type Event struct {
 	ID       string      `json:"id"`
 	Source   string      `json:"source"`
 	Stored   time.Time   `json:"stored"`
-	Ignored  string      `json:"ignored,omitempty"` // why it has no effect on the run: Index.Ignored
+	Ignored  string      `json:"ignored,omitempty"` // why it has no effect on the run; set by Index.Ignored
 
 	refusal string // id of the event that would announce its refusal
 	pinned  join.Event
-	counts  bool // it is of a kind that runs take
+	counts  bool // runs use events of its kind
 }
 
 func (t *Timeline) add(recorded events.Recorded) {
@@ -70,7 +70,7 @@ func (t *Timeline) Trained() *events.ModelTrained {
 	return data
 }
 
-// Last is the sequence of the newest event; 0 if there is none.
+// Last returns the sequence of the newest event; 0 if there is none.
 func (t *Timeline) Last() uint64 {
 	if len(t.Events) == 0 {
 		return 0

@@ -92,7 +92,7 @@ func TestARunMayHaveTwoModelsToMake(t *testing.T) {
 	})
 }
 
-// outcomeOf is the execution that was announced last for a run.
+// outcomeOf returns the execution that was announced last for a run.
 func (w *world) outcomeOf(run string) (execution string) {
 	w.t.Helper()
 	query := events.Query{Run: run, Kinds: []events.Kind{events.KindModelTrained}}
@@ -110,7 +110,7 @@ func TestOfTwoModelsTheRunsOwnIsAnnouncedLast(t *testing.T) {
 			w.settle()
 		}
 		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
-		w.ready("c") // whose model is the newest now
+		w.ready("c") // its model is now the newest
 		w.settle()
 		before := w.outcomeOf("a")
 		w.wipe()
@@ -129,7 +129,7 @@ func TestARunWithoutAJobWaitsForWhatLatestMeans(t *testing.T) {
 	inWorld(t, chained, func(t *testing.T, w *world) {
 		w.ready("a")
 		w.settle()
-		w.ready("b") // no dispatcher handles it
+		w.ready("b") // not handled by any dispatcher
 		w.wipe()
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained")
 	})

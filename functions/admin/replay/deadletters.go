@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// DeadLetter is a dead letter, and the run that it is about.
+// DeadLetter is a dead letter, and the run that it belongs to.
 type DeadLetter struct {
 	Number     uint64            `json:"number"`
 	Stored     time.Time         `json:"stored"`
@@ -49,12 +49,12 @@ func Pick(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64) ([]
 	return picked, nil
 }
 
-// From names the message that the dead letter keeps.
+// From names the message in the dead letter.
 func (l DeadLetter) From() string {
 	return fmt.Sprintf("%s %d", l.DeadLetter.Message.Stream, l.DeadLetter.Message.Sequence)
 }
 
-// JobOf returns the job that a dead letter keeps, if it keeps one whole.
+// JobOf returns the job in a dead letter, if it has a complete one.
 func JobOf(deadLetter events.DeadLetter) (events.Job, bool) {
 	if deadLetter.Message.Stream != events.StreamJobs || deadLetter.Message.Cut != nil {
 		return events.Job{}, false

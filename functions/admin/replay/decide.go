@@ -10,13 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// evidence is all that a decision about a run is made from.
+// evidence is everything that a decision about a run is based on.
 type evidence struct {
 	*runs.Timeline
 	run    Run
 	state  join.State    // of its join; if the bucket has none, what the events imply
 	lost   bool          // the bucket has none
-	waits  []events.Kind // for what, if it is waiting
+	waits  []events.Kind // kinds of events that it waits for, if it is waiting
 	ending string        // why there is no job, if it has ended
 
 	completed  uint64     // sequence of the newest event that counts for it
@@ -26,7 +26,7 @@ type evidence struct {
 	deadLetter uint64     // the dead letter of its job, 0 for none
 }
 
-// decide says what a run lacks. It is pure, so that a dry run prints what a replay does.
+// decide returns what a run lacks. It is pure, so that a dry run prints what a replay does.
 func decide(k evidence, opts Options) Step {
 	step := Step{Run: k.run, events: counting(k.Timeline), completed: k.completed, WaitsFor: k.waits}
 	if k.lost && k.Outcome == nil && len(step.events) == 0 {
@@ -81,7 +81,8 @@ func (s Step) trained(k evidence, data *events.ModelTrained) Step {
 	return s.remade(k.model, data, k.lost)
 }
 
-// remade makes the model of an event once more: the same execution, as another generation.
+// remade returns the step that makes the model of an event once more: the same execution, as
+// another generation.
 func (s Step) remade(v modelState, data *events.ModelTrained, lost bool) Step {
 	s.Action, s.Why, s.rejoin = Train, v.why, lost
 	s.makes, _ = storage.ExecutionAt(data.Model.URI)
@@ -89,7 +90,7 @@ func (s Step) remade(v modelState, data *events.ModelTrained, lost bool) Step {
 	return s
 }
 
-// unfinished decides about a run that has, or had, all it waits for, and has no outcome.
+// unfinished decides about a run that has, or had, everything it waits for, and has no outcome.
 func (s Step) unfinished(k evidence) Step {
 	switch {
 	case k.state == join.Ended:
@@ -107,7 +108,7 @@ func failedWhy(data *events.TrainingFailed, deadLetter uint64) string {
 	line, _, _ := strings.Cut(data.Message, "\n")
 	why := fmt.Sprintf("it failed: %s: %s", data.Reason, line)
 	if data.Reason == events.FailureCancelled {
-		why = "it was " + line // cancelled, or superseded by which run
+		why = "it was " + line // it was cancelled, or superseded by another run
 	} else if strings.HasPrefix(line, string(data.Reason)) {
 		why = "it failed: " + line
 	}

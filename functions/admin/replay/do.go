@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Progress is one thing that Do did, or the outcome of it.
+// Progress is an action of Do, or its outcome.
 type Progress struct {
-	Number int // of the step, in Plan.Steps
+	Number int // number of the step in Plan.Steps
 	Step   Step
 	Did    Did
-	Job    string        // id, once there is one
+	Job    string        // its id, once there is one
 	Event  *events.Event // the outcome, once there is one
 	Err    error         // why a step failed or was skipped
 }
@@ -35,10 +35,10 @@ const (
 	Skipped Did = "skipped"
 )
 
-// Do takes the steps of a plan. It enqueues a job once the outcomes are there that its step comes
-// after, and returns when the last one is enqueued; with wait, when the last outcome is there. A
-// step that fails is reported to on, and does not hold up the rest. Doing the same plan again, or
-// another one after a crash, does nothing twice.
+// Do executes the steps of a plan. It enqueues a job once the outcomes exist that its step waits
+// for, and returns when the last one is enqueued; with wait, when the last outcome exists. It
+// passes the failure of a step to on and continues with the other steps. Executing the same plan
+// again, or another one after a crash, does nothing twice.
 func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) error {
 	w := newWork(r, p, on)
 	if err := w.start(ctx); err != nil || w.rests(wait) {
@@ -62,7 +62,7 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 	return context.Cause(ctx)
 }
 
-// work is a plan that is being carried out.
+// work is a plan in progress.
 type work struct {
 	*Replay
 	on    func(Progress)
@@ -70,14 +70,14 @@ type work struct {
 	at    []stage // of each step
 }
 
-// stage is how far a step is.
+// stage is the progress of a step.
 type stage int
 
 const (
-	waits  stage = iota // for others, or for its turn
+	waits  stage = iota // it waits for others, or for its turn
 	begun               // has no outcome yet
-	made                // there is a model
-	closed              // there is none, or no step was needed
+	made                // it has a model
+	closed              // it has none, or needed no step
 )
 
 func newWork(r *Replay, p Plan, on func(Progress)) *work {
@@ -116,7 +116,7 @@ func (w *work) ready(step Step) bool {
 	return !slices.ContainsFunc(step.after, func(on int) bool { return w.at[on] < made })
 }
 
-// begin takes step number i. It returns the error of ctx; other errors are the step's own.
+// begin begins step number i. It returns the error of ctx; other errors are the step's own.
 func (w *work) begin(ctx context.Context, i int) error {
 	step := w.steps[i]
 	for _, need := range step.needs {
@@ -132,7 +132,7 @@ func (w *work) begin(ctx context.Context, i int) error {
 	case err != nil:
 		w.move(i, closed, Progress{Did: Skipped, Err: err})
 	case done.Job == "":
-		w.move(i, closed, done) // it waits for more events, or for admission: no outcome is expected
+		w.move(i, closed, done) // the run waits for more events, or for admission: no outcome is expected
 	default:
 		w.move(i, begun, done)
 	}
@@ -144,7 +144,7 @@ func (w *work) move(i int, to stage, p Progress) {
 	w.on(p)
 }
 
-// hear notes an outcome; false if no step waits for it.
+// hear records an outcome; false if no step waits for it.
 func (w *work) hear(event events.Event) bool {
 	for i, step := range w.steps {
 		if w.at[i] != begun || !step.answered(event) {
@@ -168,12 +168,12 @@ func outcome(event events.Event) (Did, error) {
 	return Trained, nil
 }
 
-// kinds are those of the events with the outcome of a step.
+// kinds returns the kinds of events with the outcome of a step.
 func kinds() []events.Kind {
 	return append(events.OutcomeKinds(), events.KindHParamsReady, events.KindTuningFailed)
 }
 
-// lacking is why a step is skipped that needs the result of this one.
+// lacking returns why a step is skipped that needs the result of this one.
 func (s Step) lacking() error {
 	if s.Action == Tune {
 		return fmt.Errorf("it trains with the hyperparameters of run %s, which were not found again", s.Run.Run)
@@ -216,14 +216,14 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 	return Progress{Did: Offered, Job: job.ID}, err
 }
 
-// rejoin handles the events of a run again. The run may get its job by that.
+// rejoin handles the events of a run again, which may give the run its job.
 func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	if err := redo(ctx, r.bus, r.dispatcher, step.events); err != nil {
 		return Progress{}, err
 	}
 	j, err := runs.Open(r.bus, runs.Options{}).Join(ctx, step.Run)
 	if errors.Is(err, events.ErrNotFound) {
-		return Progress{Did: Joined}, nil // its events alone make no join
+		return Progress{Did: Joined}, nil // the events alone imply no join
 	}
 	if err != nil || j.State != join.Dispatched {
 		return Progress{Did: Joined}, err

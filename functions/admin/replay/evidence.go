@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// needs are the executions whose results a run's job needs; zero for none of Stoker's own.
+// needs are Stoker's executions whose results a run's job needs; zero for none.
 type needs struct {
-	base   storage.Place // whose model it starts from
-	search storage.Place // that found its hyperparameters
+	base   storage.Place // made the model that it starts from
+	search storage.Place // found its hyperparameters
 }
 
 // needsOf returns the needs of a model that was made.
@@ -33,7 +33,7 @@ type timelines struct {
 	*runs.Snapshot
 	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
 	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, except those that reuse it
-	latest map[string]Run                     // by pipeline, whose model was announced last
+	latest map[string]Run                     // by pipeline: the run whose model was announced last
 }
 
 // readLog reads the log once. Invalid events belong to no run: they are dead letters.
@@ -67,8 +67,8 @@ func failureOf(t *runs.Timeline) *events.TrainingFailed {
 	return data
 }
 
-// counting are the sequences of the events that a join can be made from. Refused events are dead
-// letters, and are not handled again.
+// counting returns the sequences of the events that a join can be made from. Refused events are
+// dead letters, and are not handled again.
 func counting(t *runs.Timeline) (all []uint64) {
 	for _, event := range t.Past.Events(0) {
 		all = append(all, event.Sequence)
@@ -76,7 +76,7 @@ func counting(t *runs.Timeline) (all []uint64) {
 	return all
 }
 
-// newest is the sequence of the last of them, 0 if there are none.
+// newest returns the sequence of the last of them, 0 if there are none.
 func newest(t *runs.Timeline) uint64 {
 	if all := counting(t); len(all) > 0 {
 		return all[len(all)-1]
@@ -84,7 +84,7 @@ func newest(t *runs.Timeline) uint64 {
 	return 0
 }
 
-// evidence gathers what decide needs of a run, and what its job needs.
+// evidence gathers what decide needs to know of a run, and what the run's job needs.
 func (l *survey) evidence(ctx context.Context, run Run) (k evidence, needs needs, err error) {
 	k.run, k.Timeline = run, l.log.Timeline(run)
 	k.completed = newest(k.Timeline)
@@ -140,7 +140,7 @@ func (l *survey) lostJoin(ctx context.Context, k *evidence) error {
 	return nil
 }
 
-// whatHolds finds what a run that has no job waits for: events, or admission.
+// whatHolds finds what a run without a job waits for: events, or admission.
 func (l *survey) whatHolds(ctx context.Context, j join.Join, k *evidence) error {
 	switch j.State {
 	case join.Waiting:
@@ -157,8 +157,8 @@ func (l *survey) whatHolds(ctx context.Context, j join.Join, k *evidence) error 
 
 var errNoJob = errors.New("it has no job yet")
 
-// job is the job that the run would get. It also finds out whether the job that opts ask for is
-// done already.
+// job returns the job that the run would get. It also finds out whether the job that opts ask for
+// is done already.
 func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job, error) {
 	if j.State != join.Complete && j.State != join.Dispatched {
 		return events.Job{}, errNoJob
@@ -176,8 +176,8 @@ func (l *survey) job(ctx context.Context, k *evidence, j join.Join) (events.Job,
 	return job, nil
 }
 
-// forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request
-// are two executions, as they are for a pipeline without a cache.
+// forced returns how the job of a forced run differs. The salt is the run's own: two runs of one
+// request are two executions, as for a pipeline without a cache.
 func forced(run Run, request string) join.Retry {
 	return join.Retry{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
 }
@@ -186,11 +186,11 @@ func forced(run Run, request string) join.Retry {
 type modelState struct {
 	whole      bool
 	why        string
-	generation int // the least that a new one must have to be announced
+	generation int // the least generation that a new one must have to be announced
 }
 
 // verify checks that the model is as it was announced: its execution's commit names the same
-// attempt, and every object that the manifest lists is there with its size and ETag.
+// attempt, and every object in the manifest exists with its size and ETag.
 func verify(ctx context.Context, store storage.Store, data *events.ModelTrained) (modelState, error) {
 	next := modelState{generation: data.Generation + 1}
 	ref, err := storage.ParseRef(data.Model.URI)

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// order sorts the steps by when their runs were completed. Of two steps of one run the one for the
-// sake of others comes first, so that the run's own model is announced last.
+// order sorts the steps by when their runs were completed. Of two steps of one run, the one that
+// other runs need comes first, so that the run's own model is announced last.
 func order(steps []Step) {
 	slices.SortFunc(steps, func(a, b Step) int {
 		return cmp.Or(cmp.Compare(a.completed, b.completed), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Run.Run, b.Run.Run),
@@ -23,8 +23,8 @@ func rank(s Step) int {
 	return 1
 }
 
-// link determines which steps come after the outcome of others. A run starts when the model that it
-// starts from, and the hyperparameters that it trains with, are there again. A run has one job at a
+// link determines which steps wait for the outcomes of others. A run starts when the model that it
+// starts from, and the hyperparameters that it trains with, exist again. A run has one job at a
 // time. And the run whose model is the newest of its pipeline is announced last, so that "latest"
 // means the same afterwards. The steps are in their order.
 func link(steps []Step, latest map[string]Run) {
@@ -66,7 +66,7 @@ func (s *Step) wait(before int) {
 	}
 }
 
-// waitForAll lets step number last wait for all steps of its pipeline that pick selects, except
+// waitForAll makes step number last wait for all steps of its pipeline that pick selects, except
 // those that wait for it.
 func waitForAll(steps []Step, last int, pick func(Step) bool) {
 	waits := dependents(steps, last)

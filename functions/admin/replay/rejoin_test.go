@@ -40,7 +40,7 @@ func (w *world) unconfirmed(run string) bool {
 	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
 
-// admitted is a run that is admitted, and whose dispatcher died before it enqueued the job.
+// admitted makes a run that is admitted, and whose dispatcher died before it enqueued the job.
 func (w *world) admitted(run string) {
 	w.t.Helper()
 	w.ready(run)
@@ -97,8 +97,8 @@ func TestAReplaySupersedesNoRunThatHasItsModel(t *testing.T) {
 	})
 }
 
-// late deploys a pipeline whose first event came too early, and returns a function that publishes
-// further events of its run.
+// late deploys a pipeline whose first event arrived too early, and returns a function that
+// publishes further events of its run.
 func (w *world) late() func(id, graph string) {
 	w.t.Helper()
 	ready := func(id, graph string) {
@@ -113,7 +113,7 @@ func (w *world) late() func(id, graph string) {
 	return ready
 }
 
-// executions are those that events of a pipeline name, in order.
+// executions returns the executions that events of a pipeline name, in order.
 func (w *world) executions() (all []string) {
 	w.t.Helper()
 	for r, err := range w.bus.Read(w.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
@@ -143,7 +143,7 @@ func TestARefusedEventIsNotJoinedAgain(t *testing.T) {
 		equal(t, actions(w.survey(replay.Options{})), "monday leave")
 		ready("second", "s3://inputs/second")
 		w.check(w.d.Next(t.Context(), 0))
-		w.forget() // with its job on the queue
+		w.forget() // its job is on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
 		j, err := dispatch.ReadJoin(t.Context(), w.bus, "puffin", "monday")
 		if w.check(err); len(j.Events) != 1 || j.Events[0].ID != "second" {
@@ -156,7 +156,7 @@ func TestAnEventThatWasHandledAgainCountsForALostJoin(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		ready := w.late()
 		w.check(replay.Retry(t.Context(), w.bus, w.d, deadLetters(t, w.bus)[0]))
-		ready("second", "s3://inputs/second") // comes too late for the run
+		ready("second", "s3://inputs/second") // too late for the run
 		w.settle()
 		w.forget()
 		w.wipe()

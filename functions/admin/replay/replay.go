@@ -39,14 +39,14 @@ type Action string
 const (
 	Leave Action = "leave" // nothing is missing, or nothing can be done
 	Join  Action = "join"  // its events are handled again: it may wait for more, or get its job
-	Offer Action = "offer" // its job is enqueued again, the same
+	Offer Action = "offer" // the same job is enqueued again
 	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
-	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others train with them: the same search again
+	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others need them: the same search again
 	Force Action = "force" // another execution, on request
 	Stuck Action = "stuck" // nothing: the run's state can't be read, or an input of its job is gone for good
 )
 
-// Run names a run.
+// Run identifies a run.
 type Run = runs.Key
 
 // Step is what a replay does for one run, and why.
@@ -55,19 +55,19 @@ type Step struct {
 	Action   Action        `json:"action"`
 	Why      string        `json:"why"`
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
-	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first: those of after
+	After    []Run         `json:"after,omitempty"` // runs whose outcomes come first: those of the steps in after
 
-	completed uint64     // sequence of the run's newest event: steps are taken in this order
-	again     join.Retry // how the job differs from the first
-	events    []uint64   // what the join is made of, by sequence
-	rejoin    bool       // there is no join: it comes back from the log first
+	completed uint64     // sequence of the run's newest event: steps are executed in this order
+	again     join.Retry // how the job differs from the first one
+	events    []uint64   // the events that the join is made from, by sequence
+	rejoin    bool       // there is no join: it is rebuilt from the log first
 
 	makes      storage.Place // the execution whose result the step makes again; zero for none
 	startsFrom storage.Place // the execution whose model it starts from; zero for none
 	trainsWith storage.Place // the execution that found its hyperparameters; zero for none
 	fetched    bool          // it was added because other steps need its result
-	after      []int         // steps whose outcome comes first
-	needs      []int         // those of them that make what this one needs
+	after      []int         // steps whose outcomes come first
+	needs      []int         // those of them whose results this one needs
 }
 
 // idle reports whether the step has no effect.
@@ -79,10 +79,10 @@ type Options struct {
 	Pipeline string // "" for all
 	Run      string // "" for all
 	Force    bool
-	Request  string // names a forced replay: the same request makes the same executions
+	Request  string // identifies a forced replay: the same request makes the same executions
 }
 
-// From is where in the log a replay begins: runs that have an event from there on are selected. The
+// From is where in the log a replay begins: it selects runs that have an event from there on. The
 // zero value is the beginning of the log.
 type From struct {
 	Sequence uint64

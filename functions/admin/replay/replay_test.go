@@ -70,7 +70,7 @@ func TestEachLossIsAnotherGeneration(t *testing.T) {
 	})
 }
 
-// Two runs share an execution. The one whose model was made again by the other's job gets an event.
+// Two runs share an execution. The run whose model was made again by the other's job gets an event.
 func TestAModelThatAnotherRunMadeAgainIsAnnounced(t *testing.T) {
 	inWorld(t, plain, func(t *testing.T, w *world) {
 		graph := &events.TransformReady{TransformGraph: "s3://inputs/same"}

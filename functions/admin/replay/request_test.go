@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A stream of dead letters that was made anew counts from 1 again: a second retry of a job must not
-// have the name of the first, whose outcome is in the log.
+// A stream of dead letters that was created anew counts from 1 again: a second retry of a job must
+// not have the name of the first, whose outcome is in the log.
 func TestRetriesOfAJobHaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	first := events.DeadLetter{Sequence: 1, Message: events.Message{Subject: "jobs.train.cpu.job-1", Body: []byte(`{"id":"job-1"}`)}}

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// RunOf returns the run that a dead letter is about; "" for what an unreadable message does not
-// say.
+// RunOf returns the run that a dead letter belongs to; "" for the parts that an unreadable message
+// does not have.
 func RunOf(deadLetter events.DeadLetter) (pipeline, run string) {
 	switch deadLetter.Message.Stream {
 	case events.StreamJobs:
@@ -23,17 +23,17 @@ func RunOf(deadLetter events.DeadLetter) (pipeline, run string) {
 	return "", ""
 }
 
-// Handler handles an event of the log, also repeatedly: *dispatch.Dispatcher.
+// Handler handles an event of the log, also repeatedly, like *dispatch.Dispatcher.
 type Handler interface {
 	Handle(ctx context.Context, recorded events.Recorded) error
 }
 
-// Retry retries the message of a dead letter, and deletes the dead letter then. A job is enqueued
-// as it was, except for its Request, which names the retry; its attempts are counted anew. An event
-// is read from the log, which has it unchanged, and handled as if it had just come. If it is
-// refused again, the dead letter stays, and the error says why. A bucket notification is published
-// again for the bridge. Retrying twice, also at once, or after a half-done retry, has the effect of
-// one retry.
+// Retry retries the message of a dead letter, and then deletes the dead letter. A job is enqueued
+// as it was, except for its Request, which identifies the retry; its attempts are counted anew. An
+// event is read from the log, which has it unchanged, and handled as if it had just arrived. If it
+// is refused again, the dead letter stays, and the error says why. A bucket notification is
+// published again for the bridge. Retrying twice, also concurrently, or after an incomplete retry,
+// has the effect of one retry.
 func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.DeadLetter) error {
 	var err error
 	switch deadLetter.Message.Stream {
@@ -70,18 +70,18 @@ func retryJob(ctx context.Context, bus events.JobQueue, deadLetter events.DeadLe
 	return reoffer(ctx, bus, job, deadLetter)
 }
 
-// requestOf names a retry. The dead letter's sequence alone would repeat where the stream is
-// deleted and made again; the message holds the request before, so that no two retries of a job
-// have the same name.
+// requestOf returns the name of a retry. The dead letter's sequence alone would repeat if the
+// stream is deleted and created again. The message contains the previous request, so no two retries
+// of a job have the same name.
 func requestOf(deadLetter events.DeadLetter) string {
 	const digits = 12
 	return fmt.Sprintf("dead-%d-%s", deadLetter.Sequence, events.DerivedID(deadLetter.Message.Subject, string(deadLetter.Message.Body))[:digits])
 }
 
 // reoffer enqueues a job, unless that was done before the dead letter could be deleted. While
-// another message of the job is there, enqueueing it has no effect, and the dead letter must stay:
-// a worker that gives a job up publishes the dead letter first, and takes the job off the queue
-// then.
+// another message of the job exists, enqueueing has no effect, and the dead letter must stay: a
+// worker that gives a job up publishes the dead letter first, and then removes the job from the
+// queue.
 func reoffer(ctx context.Context, bus events.JobQueue, job events.Job, deadLetter events.DeadLetter) error {
 	queued, err := bus.Queued(ctx, job.ID)
 	switch {

@@ -67,7 +67,7 @@ func TestARetriedJobIsTheSameExceptForItsRequest(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)
 	deadLetter := deadLettered(t, bus, job())
-	for range 2 { // the second as after a crash between the two steps, or of another client that retries it too
+	for range 2 { // the second time as after a crash between the two steps, or as another client that also retries it
 		if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestARetriedJobIsTheSameExceptForItsRequest(t *testing.T) {
 	}
 }
 
-// A worker dead-letters a job first, and takes it off the queue then.
+// A worker dead-letters a job first, and then removes it from the queue.
 func TestALetterStaysUntilItsJobHasLeftTheQueue(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)

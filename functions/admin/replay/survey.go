@@ -86,8 +86,8 @@ func (s Step) stuck(err error) Step {
 	return s
 }
 
-// isAway distinguishes an error of the bus or the store from one of a single run, which does not
-// hold up the others.
+// isAway distinguishes an error of the bus or the store from an error of a single run, which does
+// not affect the others.
 func isAway(ctx context.Context, err error) bool {
 	for _, away := range []error{events.ErrClosed, events.ErrRefused, storage.ErrUnavailable, storage.ErrDenied} {
 		if errors.Is(err, away) {
@@ -150,7 +150,7 @@ func (l *survey) fetch(ctx context.Context, user Step) error {
 // fetchSearches adds steps for hyperparameters that other steps train with and that are gone.
 func (l *survey) fetchSearches(ctx context.Context) error {
 	there := map[storage.Place]bool{{}: true}
-	for i := 0; i < len(l.steps); i++ { // the steps that are added train with nothing
+	for i := 0; i < len(l.steps); i++ { // the added steps need no hyperparameters
 		user := l.steps[i]
 		if there[user.trainsWith] || user.idle() {
 			continue

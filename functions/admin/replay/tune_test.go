@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// tuned is a pipeline whose runs are tuned.
+// tuned is a pipeline that tunes each run.
 const tuned = `
 pipeline: penguin
 module: ./mine

@@ -22,7 +22,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// chained is a pipeline whose runs start from one another.
+// chained is a pipeline whose runs start from one another's models.
 const chained = `
 pipeline: penguin
 module: ./mine
@@ -223,13 +223,13 @@ func (w *world) survey(opts replay.Options) replay.Plan {
 	return plan
 }
 
-// replay surveys and does, with a worker running, and returns "run did" of everything that
+// replay surveys and does, with a worker running, and returns "run did" for everything that
 // happened.
 func (w *world) replay(opts replay.Options) []string {
 	w.t.Helper()
 	r, err := replay.New(w.t.Context(), w.bus, w.store, nil)
 	w.check(err)
-	plan := w.survey(opts) // before the worker changes what it finds
+	plan := w.survey(opts) // before the worker changes anything
 	ctx, stop := context.WithCancel(w.t.Context())
 	var worker sync.WaitGroup
 	worker.Go(func() {
@@ -249,7 +249,7 @@ func (w *world) replay(opts replay.Options) []string {
 	return did
 }
 
-// actions are "run action" of each step.
+// actions returns "run action" for each step.
 func actions(plan replay.Plan) (all []string) {
 	for _, step := range plan.Steps {
 		all = append(all, step.Run.Run+" "+string(step.Action))
@@ -257,7 +257,7 @@ func actions(plan replay.Plan) (all []string) {
 	return all
 }
 
-// models are the executions that events name, and the bytes that each of them now has.
+// models returns the executions that events name, and their present bytes.
 func (w *world) models() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}

@@ -20,10 +20,10 @@ import (
 // Listener receives reports on a run. Calls of one function don't overlap.
 type Listener struct {
 	Progress func(events.Progress)
-	Waits    func(why string) // what the run waits for, after a while without progress; again whenever that changes
+	Waits    func(why string) // called after a while without progress with what the run waits for, and again whenever that changes
 }
 
-// errOver ends the watching of progress once the outcome is there.
+// errOver ends the watching of progress once the outcome is known.
 var errOver = errors.New("run is over")
 
 // Events publishes events of one run and returns the event with its outcome. It follows the log
@@ -65,7 +65,7 @@ type follower struct {
 	bus       events.Bus
 	events    []events.Event
 	stored    []uint64      // their sequences, once published
-	published chan struct{} // closed then
+	published chan struct{} // closed when the events are published
 	heard     chan struct{} // closed at the first progress
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
-// raced is a bus on which another publisher is faster, and the dispatcher faster than both.
+// raced is a bus on which another publisher is faster, and the dispatcher is faster than both.
 type raced struct {
 	*bustest.Memory
 	rival      events.Event

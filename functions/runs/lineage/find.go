@@ -13,7 +13,7 @@ import (
 
 // Named is a model that was found by name.
 type Named struct {
-	Pipeline, Run string // of the newest event of it; "" if there is none
+	Pipeline, Run string // from its newest event; "" if there is none
 	URI, Digest   string
 	Event         *events.ModelTrained // the data of that event; nil if there is none
 }
@@ -53,7 +53,7 @@ func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 	return named, err
 }
 
-// addressed is a model that is in the store and not in the log.
+// addressed returns a model that is in the store and not in the log.
 func addressed(uri string) (Named, error) {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -65,8 +65,8 @@ func addressed(uri string) (Named, error) {
 	return Named{URI: strings.TrimSuffix(uri, "/")}, nil
 }
 
-// newest is the newest model of a query that fits; one whose fits only by several executions is the
-// newest of them.
+// newest returns the newest model of a query that fits; if the models of several executions fit,
+// that is the newest of them.
 func newest(ctx context.Context, bus events.EventLog, query events.Query, fits func(events.Event, *events.ModelTrained) bool) (Named, error) {
 	query.Kinds = []events.Kind{events.KindModelTrained}
 	var found Named

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Made is how an artifact of Stoker's was made, by its manifest.
+// Made is how Stoker made an artifact, according to its manifest.
 type Made struct {
 	Inputs   []events.Artifact
 	Module   string // digest of its code
@@ -18,8 +18,8 @@ type Made struct {
 	Finished time.Time
 }
 
-// MadeAt reads it from the store alone. events.ErrNotFound if Stoker did not make the artifact, or
-// its manifest is gone.
+// MadeAt reads it from the store alone. It returns events.ErrNotFound if Stoker did not make the
+// artifact, or if its manifest is gone.
 func MadeAt(ctx context.Context, store storage.Store, uri string) (Made, error) {
 	ref, err := storage.ParseRef(uri)
 	place, ours := storage.PlaceOf(ref)

@@ -13,12 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Of is what made a model. ref names it: its address or digest, an execution's digest or at least 8
-// digits of it, PIPELINE@RUN, or PIPELINE for the newest model of that. events.ErrNotFound if there
-// is none of that name. o may be nil.
+// Of returns what a model was made from. ref names the model: its address or digest, an execution's
+// digest or at least 8 digits of it, PIPELINE@RUN, or PIPELINE for the newest model of that. The
+// error is events.ErrNotFound if there is no such model. o may be nil.
 //
-// That something is gone or has changed is no error, but said in its node; that the bus or the
-// store does not answer is one.
+// If something is gone or has changed, that is not an error but is noted in its node; if the bus or
+// the store does not answer, that is an error.
 func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o *Options) (Graph, error) {
 	named, err := find(ctx, bus, ref)
 	if err != nil {
@@ -32,7 +32,7 @@ func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o 
 	if w.graph.Target, err = w.artifact(ctx, model, 0); err != nil {
 		return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)
 	}
-	for at := 0; at < len(w.later); at++ { // which grows meanwhile
+	for at := 0; at < len(w.later); at++ { // it grows meanwhile
 		if err := w.behind(ctx, w.later[at]); err != nil {
 			return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)
 		}
@@ -50,17 +50,17 @@ type walk struct {
 
 	graph Graph
 	nodes map[string]int // in graph.Nodes, by ID
-	later []made         // executions whose inputs are still to be gone to
+	later []made         // executions whose inputs are still to be visited
 }
 
-// made is an artifact of an execution of Stoker's.
+// made is an artifact of one of Stoker's executions.
 type made struct {
 	node  string
 	place storage.Place
 	depth int
 }
 
-// add puts a node into the graph, if it is not there yet.
+// add adds a node to the graph, if the graph lacks it.
 func (w *walk) add(n Node) (id string, isNew bool) {
 	n.ID = idOf(n.Kind, n.URI, n.Digest)
 	if _, there := w.nodes[n.ID]; there {
@@ -79,7 +79,7 @@ func (w *walk) edge(from, to string, role Kind) {
 	}
 }
 
-// artifact adds one, and queues the execution that made it, if that is Stoker's.
+// artifact adds an artifact, and queues the execution that made it, if that is one of Stoker's.
 func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (string, error) {
 	n := Node{Kind: cmp.Or(kinds[a.Type], Kind(strings.ToLower(a.Type))), URI: strings.TrimSuffix(a.URI, "/"), Digest: a.Digest}
 	n.Name = nameOf(n)
@@ -98,7 +98,7 @@ func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (stri
 	return id, nil
 }
 
-// nameOf is a name of an artifact for people: a split of examples, else the end of its address.
+// nameOf returns a name of an artifact for users: a split of examples, else the end of its address.
 func nameOf(n Node) string {
 	last := path.Base(n.URI)
 	if split, ok := strings.CutPrefix(last, "Split-"); ok {

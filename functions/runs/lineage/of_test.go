@@ -72,7 +72,7 @@ func TestWhatHasBecomeOfAnInputIsSaid(t *testing.T) {
 	}
 }
 
-// A store that does not answer is an error: nothing counts as gone because of it. A refusal is
+// A store that does not answer is an error: no artifact counts as gone because of it. A refusal is
 // reported.
 func TestAStoreThatDoesNotAnswerIsAnError(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Tree is the graph for people: what was asked for, and indented below each thing what it was made
-// of. What made something is shown where it comes first. command returns the text of a stoker
-// command that has these words, for the caller's installation.
+// Tree prints the graph for users: the requested node, and indented below each node what it was
+// made from. Inputs of a node are printed only at its first occurrence. command returns the text of
+// a stoker command with these words, for the caller's installation.
 func (g Graph) Tree(command func(words ...string) string) string {
 	t := tree{graph: g, command: command, shown: map[string]bool{}}
 	if target, ok := g.Node(g.Target); ok {
@@ -53,7 +53,7 @@ func (t *tree) node(n Node, first, rest, role string) {
 	}
 }
 
-// headline is the one line that says what a node is.
+// headline returns the one line that describes a node.
 func headline(n Node, role string) string {
 	parts := []string{strings.ReplaceAll(role, "_", " "), n.Name}
 	if n.Kind != Trial {
@@ -67,7 +67,7 @@ func headline(n Node, role string) string {
 	return strings.Join(parts, "  ")
 }
 
-// details are further lines on a node.
+// details returns further lines on a node.
 func (t *tree) details(n Node) (lines []string) {
 	if n.URI != "" {
 		lines = append(lines, n.URI)
@@ -103,7 +103,7 @@ func revision(n Node) string {
 	return fmt.Sprintf(" revision %d", n.Revision)
 }
 
-// compact is a map on one line, keys sorted.
+// compact returns a map on one line, keys sorted.
 func compact(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -112,7 +112,7 @@ func compact(v any) string {
 	return string(text)
 }
 
-// short is enough of a digest to find the thing again.
+// short returns enough of a digest to search for it.
 func short(digest string) string {
 	if digits, ok := strings.CutPrefix(digest, "sha256:"); ok && len(digits) > 12 {
 		return "sha256:" + digits[:12]
@@ -120,7 +120,7 @@ func short(digest string) string {
 	return digest
 }
 
-// Dot is the graph in the language of Graphviz.
+// Dot returns the graph in the language of Graphviz.
 func (g Graph) Dot() string {
 	var text strings.Builder
 	text.WriteString("digraph lineage {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n")
@@ -139,7 +139,8 @@ func (g Graph) Dot() string {
 	return text.String()
 }
 
-// quoted is a string of Graphviz's: only quotes and backslashes need escapes, and \n is a new line.
+// quoted returns a string literal of Graphviz: only quotes and backslashes need escapes, and \n is
+// a new line.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
-// Names come from outside: a run may have any name. None ends a string of Graphviz's, or begins a
+// Names come from outside: a run may have any name. None may end a string of Graphviz's, or begin a
 // statement.
 func TestDotQuotesWhateverThingsAreCalled(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestATreeRepeatsNothing(t *testing.T) {
 	}
 }
 
-// The hints are commands of the caller's installation: the data directory is among their flags.
+// The hints are commands for the caller's installation: the data directory is among their flags.
 func TestATreeHintsAtCommandsOfTheCaller(t *testing.T) {
 	t.Parallel()
 	g := lineage.Graph{Target: "m", Nodes: []lineage.Node{{

@@ -14,15 +14,15 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// record is what is known of an execution: the result in its manifest, or as much of it as an event
-// has.
+// record is what is known of an execution: the result in its manifest, or the part of it that an
+// event has.
 type record struct {
 	result.Result
 
 	generation    int
-	pipeline, run string // for which it was made first
+	pipeline, run string // the first run that it was made for
 	revision      uint64
-	module        string // its path or address, as the pipeline has it
+	module        string // its path or address, as in the pipeline
 	moduleFrom    bool   // module is an address in the store
 	configuration json.RawMessage
 }
@@ -41,7 +41,7 @@ type records struct {
 	bus       events.Bus
 	store     storage.Store
 	pipelines map[string]*pipelineEvents // by pipeline/run
-	near      events.Query               // the run that was asked for, if one was
+	near      events.Query               // the run that was requested, if one was
 }
 
 // pipelineEvents are the events of a pipeline's executions.
@@ -50,7 +50,7 @@ type pipelineEvents struct {
 	data  map[string]events.Inputs // by run: examples with their patterns
 }
 
-// record is what is known of the execution that made an artifact.
+// record returns what is known of the execution that made an artifact.
 func (r *records) record(ctx context.Context, place storage.Place) (record, error) {
 	found, err := r.manifest(ctx, place)
 	if err != nil && !errors.Is(err, errNoRecord) {
@@ -88,7 +88,7 @@ func (r *records) manifest(ctx context.Context, place storage.Place) (found reco
 	return found, nil
 }
 
-// byEvent is the record in an event alone.
+// byEvent returns the part of the record that an event has.
 func byEvent(event events.Event) record {
 	switch data := event.Data.(type) {
 	case *events.ModelTrained:
@@ -105,8 +105,8 @@ func byEvent(event events.Event) record {
 	}
 }
 
-// event returns the event of an execution. It reads the run that was named first: that run did the
-// work as a rule, and a log may be long.
+// event returns the event of an execution. It first reads the run that was requested: usually that
+// run did the work, and a log may be long.
 func (r *records) event(ctx context.Context, pipeline, execution string) (events.Event, bool, error) {
 	if r.near.Run != "" && r.near.Pipeline == pipeline {
 		evs, err := r.events(ctx, r.near)
@@ -192,7 +192,7 @@ func (r *records) join(ctx context.Context, found *record) error {
 	}
 	p, err := index.ReadPipeline(ctx, found.pipeline, stage.Revision)
 	if err != nil {
-		return ctx.Err() // an older revision may not be kept
+		return ctx.Err() // an older revision may no longer exist
 	}
 	if found.configuration, err = p.Spec.Masked(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
-// search adds the search that found hyperparameters, what it read, and its best trial, or all.
+// search adds the search that found hyperparameters, its inputs, and its best trial, or all trials.
 func (w *walk) search(ctx context.Context, m made, found record) error {
 	id, isNew := w.add(Node{
 		Kind: Search, Name: found.run, Digest: m.place.Execution, Execution: m.place.Execution, Pipeline: found.pipeline, Run: found.run,
@@ -26,7 +26,7 @@ func (w *walk) search(ctx context.Context, m made, found record) error {
 	return w.inputs(ctx, id, found, m.depth+1)
 }
 
-// trials adds those of a study. A module that searched by itself has left none.
+// trials adds the trials of a study. A module that searched by itself has none.
 func (w *walk) trials(ctx context.Context, search string, found record) error {
 	if found.Study == "" || found.pipeline == "" {
 		return nil
@@ -38,7 +38,7 @@ func (w *walk) trials(ctx context.Context, search string, found record) error {
 	state, err := studies.Read(ctx, w.bus, name)
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, events.ErrRefused):
-		w.node(search).Why = fmt.Sprintf("its log can't be read: %v", err) // one that is broken hides nothing else
+		w.node(search).Why = fmt.Sprintf("its log can't be read: %v", err) // an unreadable log does not affect the rest
 		return nil
 	case err != nil:
 		return err

@@ -14,7 +14,7 @@ import (
 // atOnce is how many artifacts are listed at the same time.
 const atOnce = 8
 
-// verify compares what was read and written with the store's contents now.
+// verify compares what was read and written with the store's present content.
 func verify(ctx context.Context, w *walk) error {
 	var listing errgroup.Group
 	listing.SetLimit(atOnce)
@@ -27,8 +27,8 @@ func verify(ctx context.Context, w *walk) error {
 	return listing.Wait()
 }
 
-// compare says what has become of one node's content. Only a store that does not answer is an
-// error.
+// compare sets how one node's content compares. It returns an error only if the store does not
+// answer.
 func (w *walk) compare(ctx context.Context, n *Node) error {
 	ref, err := storage.ParseRef(n.URI)
 	if err != nil {
@@ -50,9 +50,9 @@ func (w *walk) compare(ctx context.Context, n *Node) error {
 		return err
 	}
 	if n.Kind == Module {
-		return nil // how a module's code is summed up, a worker knows
+		return nil // only a worker can compute the digest of a module's code
 	}
-	if n.Digest == "" { // it was asked for by its address alone
+	if n.Digest == "" { // only its address was requested
 		n.Digest = listing.Digest
 	}
 	if listing.Digest == n.Digest || n.Kind == Examples && w.matches(n, listing) {
@@ -64,7 +64,7 @@ func (w *walk) compare(ctx context.Context, n *Node) error {
 }
 
 // matches reports whether a part of the objects at an address is what was read: examples may have a
-// pattern for each split, which events have.
+// pattern for each split, which is in their event.
 func (w *walk) matches(n *Node, all storage.Listing) bool {
 	for _, of := range w.pipelines {
 		for _, in := range of.data {

@@ -58,7 +58,8 @@ func (w *world) digest(ref storage.Ref) string {
 	return listing.Digest
 }
 
-// made publishes an output of an execution, as a worker does, with a manifest of how it was made.
+// made publishes an output of an execution, as a worker does, with a manifest that says how it was
+// made.
 func (w *world) made(component, key, typ, execution string, result map[string]any) (events.Artifact, storage.Place) {
 	w.Helper()
 	dir := w.TempDir()
@@ -80,7 +81,7 @@ func (w *world) made(component, key, typ, execution string, result map[string]an
 	return events.Artifact{Type: typ, URI: m.Outputs[key].URI, Digest: m.Outputs[key].Digest}, p.Place()
 }
 
-// trained makes a run's model of inputs, and publishes its event.
+// trained makes a run's model from inputs, and publishes its event.
 func (w *world) trained(run string, n int, inputs ...events.Artifact) (events.Artifact, storage.Place) {
 	w.Helper()
 	execution := hexed(n)
@@ -110,7 +111,7 @@ func (w *world) of(ref string, o *lineage.Options) lineage.Graph {
 	return g
 }
 
-// one is the only node of a kind.
+// one returns the only node of a kind.
 func (w *world) one(g lineage.Graph, kind lineage.Kind) lineage.Node {
 	w.Helper()
 	all := kindsOf(g, kind)
@@ -131,7 +132,7 @@ func kindsOf(g lineage.Graph, kind lineage.Kind) (all []lineage.Node) {
 
 func hasEdge(g lineage.Graph, want lineage.Edge) bool { return slices.Contains(g.Into(want.To), want) }
 
-// search writes the log of a study with so many trials, all of which completed.
+// search writes the log of a study with that many trials, all of them completed.
 func (w *world) search(study events.Study, trials int) {
 	w.Helper()
 	owner := tune.Owner{Job: "job", Attempt: "1"}

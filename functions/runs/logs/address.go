@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Address is where the store has the log of a run that has ended, or of its tuning; "" if none is
-// known: a failure names it, and a model's is next to its manifest.
+// Address returns where the store has the log of a run that has ended, or of its tuning; "" if that
+// is not known. A failure names its log, and a model's log is next to its manifest.
 func Address(ctx context.Context, bus events.EventLog, d query.Detail, tuning bool) (string, error) {
 	switch {
 	case tuning:
@@ -29,10 +29,10 @@ func Address(ctx context.Context, bus events.EventLog, d query.Detail, tuning bo
 	return "", nil
 }
 
-// searchLog is the log of the search that found the run's hyperparameters, or failed. The trials of
-// a study have none.
+// searchLog returns the log of the search that found the run's hyperparameters, or failed. The
+// trials of a study have none.
 func searchLog(ctx context.Context, d query.Detail, bus events.EventLog) (address string, err error) {
-	// These end a search.
+	// The kinds of events that end a search.
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range bus.Read(ctx, query) {
 		if err != nil {
@@ -43,13 +43,13 @@ func searchLog(ctx context.Context, d query.Detail, bus events.EventLog) (addres
 			address = logOf(data.Hyperparameters)
 		case *events.TuningFailed:
 			address = data.Log
-		default: // the query has no other kinds
+		default: // the query selects no other kinds
 		}
 	}
 	return address, nil
 }
 
-// logOf is the log of the attempt that made an artifact, "" if Stoker did not make it.
+// logOf returns the log of the attempt that made an artifact, "" if Stoker did not make it.
 func logOf(uri string) string {
 	ref, err := storage.ParseRef(uri)
 	if err != nil {
@@ -83,7 +83,8 @@ type Attempt struct {
 	Ended   time.Time `json:"ended"`
 }
 
-// Attempts are the attempts at an execution that have left a log, in the order in which they ended.
+// Attempts returns the attempts at an execution that have left a log, in the order in which they
+// ended.
 func Attempts(ctx context.Context, store storage.Store, log string) ([]Attempt, error) {
 	const name = "/log.txt"
 	ref, err := storage.ParseRef(log)

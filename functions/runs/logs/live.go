@@ -32,9 +32,9 @@ func partsOf(ctx context.Context, bus events.Bus, key runs.Key, follow bool) par
 // lastParts is how long the last output may take to arrive once the run has ended.
 const lastParts = 500 * time.Millisecond
 
-// Follow prints the log until an event behind the sequence ends the run, and returns how it ended.
+// Follow prints the log until an event after the sequence ends the run, and returns how it ended.
 func Follow(ctx context.Context, bus events.Bus, key runs.Key, behind uint64, out *Printer) (ended runs.Summary, err error) {
-	for p, err := range partsOf(ctx, bus, key, false) { // --tail applies to what is there already
+	for p, err := range partsOf(ctx, bus, key, false) { // --tail applies to the output so far
 		if err != nil {
 			return ended, err
 		}
@@ -84,7 +84,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// Live prints what the bus has of the log of a running module.
+// Live prints what the bus keeps of the log of a running module.
 func Live(ctx context.Context, bus events.Bus, key runs.Key, out *Printer) error {
 	for p, err := range partsOf(ctx, bus, key, false) {
 		if err != nil {

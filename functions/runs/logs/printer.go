@@ -13,12 +13,12 @@ import (
 // in a line.
 type Printer struct {
 	To    io.Writer
-	Notes io.Writer // what is missing, and where another attempt begins
+	Notes io.Writer // gets notes on missing parts and on the beginning of another attempt
 	Raw   bool      // with terminal control sequences
 	Tail  int       // only this many last lines; 0: all
 
 	any     bool   // something was written
-	line    []byte // that is not complete yet
+	line    []byte // the last line, while it is incomplete
 	last    []string
 	attempt string
 	job     string
@@ -26,10 +26,10 @@ type Printer struct {
 	err     error
 }
 
-// Any reports whether there was anything to print.
+// Any reports whether anything was written.
 func (p *Printer) Any() bool { return p.any }
 
-// maxLine bounds a line that has no end.
+// maxLine limits the length of a line.
 const maxLine = 1 << 20
 
 // Write writes more of the log.
@@ -99,14 +99,14 @@ func (p *Printer) finish() {
 	}
 }
 
-// Close prints what is buffered.
+// Close prints what is still buffered.
 func (p *Printer) Close() error {
 	p.finish()
 	p.release()
 	return p.err
 }
 
-// release prints the last lines, if only those were wanted; from then on all are printed.
+// release prints the last lines, if only those were wanted; all later ones are printed.
 func (p *Printer) release() {
 	for _, line := range p.last {
 		p.print(line)

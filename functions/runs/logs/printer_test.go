@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/logs"
 )
 
-// part is a piece of the log of an attempt at a job.
+// part returns a part of the log of an attempt at a job.
 func part(attempt string, offset int64, text string) events.Progress {
 	return events.Progress{Job: "j", Attempt: attempt, Log: &events.LogPart{Offset: offset, Bytes: len(text), Text: text}}
 }

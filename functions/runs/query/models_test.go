@@ -41,7 +41,7 @@ func (r laggingKV) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
-// A listing says that the run still waits, and that the pipeline starts from nothing.
+// According to a listing, the run still waits, and its pipeline starts from no model.
 func TestModelsInUseAreNotThoseOfAnOldListing(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)

@@ -1,6 +1,6 @@
-// Package query answers what commands ask about runs: which run a name means, everything that is
-// known of one, how it ends, the study that belongs to it, and the models in use. It reads the
-// index of functions/runs. Read Of first.
+// Package query answers the questions of commands about runs: which run a name means, everything
+// that is known of one, how it ends, the study that belongs to it, and the models in use. It reads
+// the index of functions/runs. Read Of first.
 package query
 
 import (
@@ -29,23 +29,23 @@ type Detail struct {
 	runs.Summary
 	Events     []runs.Event     `json:"events"`
 	Since      time.Time        `json:"since,omitzero"`   // of the first event
-	Expires    time.Time        `json:"expires,omitzero"` // if it waits for events until then
+	Expires    time.Time        `json:"expires,omitzero"` // when it expires, if it waits for events
 	Job        string           `json:"job,omitempty"`
 	Study      string           `json:"study,omitempty"`    // the search that found, or is to find, its hyperparameters
 	Reused     bool             `json:"reused,omitempty"`   // the study is another run's
 	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its events were complete
 	Lease      *events.Lease    `json:"lease,omitempty"`
-	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last of its worker, by the bus's clock
-	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
+	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last one of its worker, by the bus's clock
+	Progress   *events.Progress `json:"progress,omitempty"` // the last report of its worker
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
 
 	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in and secrets hidden
 
-	Settings json.RawMessage `json:"settings,omitempty"` // that its model was trained with, defaults included, as reported by the module
+	Settings json.RawMessage `json:"settings,omitempty"` // settings that its model was trained with, defaults included, as the module reports them
 
 	Trained *events.ModelTrained `json:"-"` // the model of Outcome, if it is one
-	Failed  events.Failed        `json:"-"` // or the failure; the log is that of the search if the run ended with its tuning
+	Failed  events.Failed        `json:"-"` // or the failure; its log is that of the search if the run ended with its tuning
 }
 
 // Of returns a run's state and history, from the log, the buckets and the dead letters. The leaders
@@ -61,7 +61,7 @@ func Of(ctx context.Context, bus events.Bus, key runs.Key) (Detail, error) {
 	}
 	d := Detail{Summary: run.Summary, Events: run.Timeline.Events, Since: run.Since, Expires: run.Expires, Job: run.Job, Revision: run.Revision}
 	if _, err := s.ReadPipeline(ctx, key.Pipeline, 0); ctx.Err() != nil {
-		return d, err // another error is one of the pipeline: the join alone answers then
+		return d, err // any other error is one of the pipeline: then the join alone decides
 	}
 	s.Ignored(key, d.Events)
 	d.addTimeline(run.Timeline)
@@ -97,7 +97,7 @@ func (d *Detail) addTimeline(t *runs.Timeline) {
 	}
 }
 
-// readConfiguration keeps the pipeline that the run is trained with: at the revision that was
+// readConfiguration reads the pipeline that the run is trained with: at the revision that was
 // pinned when its events were complete. If the bus has lost the revision, there is none.
 func (d *Detail) readConfiguration(ctx context.Context, s *runs.Snapshot) error {
 	if d.Revision == 0 {
@@ -114,8 +114,8 @@ func (d *Detail) readConfiguration(ctx context.Context, s *runs.Snapshot) error 
 	return err
 }
 
-// readStudy finds the search that the run's hyperparameters are from. A run whose module searches
-// itself, or that is not tuned, has none.
+// readStudy finds the search that the run's hyperparameters come from. A run whose module searches
+// by itself, or that is not tuned, has none.
 func (d *Detail) readStudy(ctx context.Context, bus events.StudyLog, run runs.Run) error {
 	study, err := studyOf(ctx, bus, run)
 	if errors.Is(err, events.ErrNotFound) {

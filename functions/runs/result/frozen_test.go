@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// The result in a manifest is what a cache hit announces, for as long as the artifacts are kept.
+// A cache hit announces the result in a manifest, for as long as the artifacts are kept.
 func TestResultsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	compat.Format{Name: "result", Of: Result{}, Again: func(text []byte) ([]byte, error) {

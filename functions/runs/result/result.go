@@ -1,6 +1,6 @@
-// Package result holds what a committed execution says about itself in its manifest, next to its
-// artifacts: what it was made of and what came out. The executor writes it, and every reader of a
-// manifest reads it here: the event of a job, lineage, inspect, reproduce and the console. Read
+// Package result has the result of a committed execution, which is stored in its manifest, next to
+// its artifacts: its inputs and its outcome. The executor writes it, and every reader of a manifest
+// reads it with this package: the event of a job, lineage, inspect, reproduce and the console. Read
 // Result.
 package result
 
@@ -15,11 +15,11 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Result is what a training or a search leaves in addition to its artifacts. It is kept in the
-// manifest, so that a cache hit announces the same. The format outlives a version: a member that is
-// added needs a frozen file (testdata/frozen).
+// Result is what a training or a search produces in addition to its artifacts. It is stored in the
+// manifest, so that a cache hit announces the same. The format outlives a version: a new member
+// needs a frozen file (testdata/frozen).
 type Result struct {
-	Job    string            `json:"job"` // that did the work
+	Job    string            `json:"job"` // the job that did the work
 	Module string            `json:"module"`
 	Inputs []events.Artifact `json:"inputs"`
 
@@ -32,29 +32,29 @@ type Result struct {
 	Resumed  int       `json:"resumed,omitempty"` // step of the checkpoint that the last attempt resumed from
 }
 
-// Training is the part of a Result that a training leaves.
+// Training is the part of a Result that a training produces.
 type Training struct {
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
-	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // values only
+	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // only the values
 	BaseModel       string             `json:"base_model,omitempty"`
-	Settings        json.RawMessage    `json:"settings,omitempty"` // that the training used, as its module reports them, without secrets
+	Settings        json.RawMessage    `json:"settings,omitempty"` // settings that the training used, as its module reports them, without secrets
 	Skew            *events.Skew       `json:"skew,omitempty"`
-	Notes           []string           `json:"notes,omitempty"` // what was asked for and is missing, and why
+	Notes           []string           `json:"notes,omitempty"` // requested outputs that are missing, and why
 }
 
-// Search is the part of a Result that a search for hyperparameters leaves.
+// Search is the part of a Result that a search for hyperparameters produces.
 type Search struct {
-	Shape  *drift.Shape   `json:"shape,omitempty"` // of the inputs; nil where they could not be read
+	Shape  *drift.Shape   `json:"shape,omitempty"` // of the inputs; nil if they could not be read
 	Values map[string]any `json:"values,omitzero"`
 	Score  *float64       `json:"score,omitempty"`  // of the best trial
-	Trials int            `json:"trials,omitempty"` // that were completed
+	Trials int            `json:"trials,omitempty"` // number of completed trials
 
 	// Of a study that Stoker ran.
 	Study     string   `json:"study,omitempty"`
 	Objective string   `json:"objective,omitempty"`
-	Best      string   `json:"best,omitempty"` // trial
-	Why       tune.Why `json:"why,omitempty"`  // it ended
-	Note      string   `json:"note,omitempty"` // what was asked for and is missing, and why
+	Best      string   `json:"best,omitempty"` // the best trial
+	Why       tune.Why `json:"why,omitempty"`  // why it ended
+	Note      string   `json:"note,omitempty"` // requested outputs that are missing, and why
 }
 
 // Of parses the result in a manifest.
@@ -65,12 +65,12 @@ func Of(m storage.Manifest) (r Result, err error) {
 	return r, nil
 }
 
-// MaxBytes is how much of a result an event may carry: a quarter of NATS's default limit for a
+// MaxBytes is the largest result that an event may carry: a quarter of NATS's default limit for a
 // message.
 const MaxBytes = 256 << 10
 
-// CheckSize returns an error if the result is too large for an event, or can't be written. The
-// shape of a search's inputs is in no event.
+// CheckSize returns an error if the result is too large for an event, or can't be encoded. Events
+// do not contain the shape of a search's inputs.
 func (r Result) CheckSize() error {
 	r.Shape = nil
 	text, err := json.Marshal(r)

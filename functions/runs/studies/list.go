@@ -10,15 +10,14 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Listed is a study of a list. One whose log can't be read says why, and hides no other.
+// Listed is a study of a list. If its log can't be read, it says why, and does not affect others.
 type Listed struct {
 	State
 	Grown time.Time // when the newest entry was stored
 	Err   error
 }
 
-// List reads all studies of a pipeline, or of every one for "": those first whose logs have grown
-// last.
+// List reads all studies of a pipeline, or of all pipelines for "", the most recently grown first.
 func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, error) {
 	var list []Listed
 	for newest, err := range log.Studies(ctx, pipeline) {
@@ -35,8 +34,8 @@ func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, 
 	return list, nil
 }
 
-// Find is the one study whose id begins so: ErrAmbiguous if several do, events.ErrNotFound if none
-// does.
+// Find returns the one study whose id begins with prefix: ErrAmbiguous if several do,
+// events.ErrNotFound if none does.
 func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study, error) {
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, "") {
@@ -50,8 +49,8 @@ func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study
 	return only(found, "study "+prefix)
 }
 
-// OfJob is the study that a tune job asked for. events.ErrNotFound if it has asked for none, as
-// when it found another's outcome.
+// OfJob returns the study that a tune job asked for: events.ErrNotFound if it asked for none, as
+// when it found another job's outcome.
 func OfJob(ctx context.Context, log events.StudyLog, pipeline, job string) (events.Study, error) {
 	list, err := List(ctx, log, pipeline)
 	if err != nil {
@@ -65,7 +64,7 @@ func OfJob(ctx context.Context, log events.StudyLog, pipeline, job string) (even
 	return events.Study{}, fmt.Errorf("study of job %s: %w", job, events.ErrNotFound)
 }
 
-// At is the study whose outcome lies at an address: its execution is a part of the path.
+// At returns the study whose outcome is at an address: its execution is a part of the path.
 func At(ctx context.Context, log events.StudyLog, pipeline, address string) (events.Study, error) {
 	parts := strings.FieldsFunc(address, func(r rune) bool { return r == '/' || r == ':' })
 	var found []events.Study

@@ -12,9 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Log is a study's log as one reader and writer has it: Now is what it came to when it was read
-// last. What is written follows what was read, or is refused by the bus. Methods may be called from
-// several goroutines.
+// Log is a study's log with its reader and writer: Now returns the study as of the last read. An
+// entry that is written must follow what was read; otherwise the bus refuses it. Methods may be
+// called by several goroutines at once.
 type Log struct {
 	bus   events.StudyLog
 	name  events.Study
@@ -24,17 +24,17 @@ type Log struct {
 	mu      sync.Mutex
 	state   State
 	changed chan struct{} // closed, and replaced, with every entry
-	broken  error         // an entry of a newer version: the log can't be read on here
+	broken  error         // an entry of a newer version: the log can't be read beyond it
 	clock   clock
 }
 
-// Options are what a writer may say.
+// Options configure a writer.
 type Options struct {
-	Prove  func() error // asked before each writing, which it forbids by an error; nil forbids none
-	Logger *slog.Logger // of what is tried again, and of what the bus has lost; default: discards
+	Prove  func() error // called before each write, which its error prevents; nil prevents none
+	Logger *slog.Logger // logs what is retried and what the bus has lost; default: discards
 }
 
-// Open reads a study's log to its end. One that nobody has begun has no entries.
+// Open reads a study's log to its end. A study that has not been begun has no entries.
 func Open(ctx context.Context, bus events.StudyLog, name events.Study, o Options) (*Log, error) {
 	l := &Log{
 		bus: bus, name: name, prove: o.Prove, log: o.Logger,
@@ -50,39 +50,39 @@ func Open(ctx context.Context, bus events.StudyLog, name events.Study, o Options
 	return l, err
 }
 
-// Name is the study's.
+// Name returns the study's name.
 func (l *Log) Name() events.Study { return l.name }
 
-// Now is where the log stands.
+// Now returns the study as of the last read.
 func (l *Log) Now() tune.Study { return l.State().Study }
 
-// State is the same with the log's name and place.
+// State returns the same with the log's name and position.
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state
 }
 
-// Watch is where the log stands, and what is closed when it has changed.
+// Watch returns the study as of the last read, and a channel that is closed when it has changed.
 func (l *Log) Watch() (tune.Study, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.Study, l.changed
 }
 
-// current is the state, or why the log can't be read on.
+// current returns the state, or why the log can't be read further.
 func (l *Log) current() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state, l.broken
 }
 
-// lagTime is how long entries that were read before, and are not in the log now, are taken to be on
-// their way to the server that answers. After that they are lost.
+// lagTime is how long entries that were read before, and are not in the log now, are assumed to be
+// on their way to the server that answers. After that they are lost.
 const lagTime = 5 * time.Second
 
-// catchUp reads what is new. Where the log ends before what was read of it, it reads again for up
-// to lagTime, and then takes the rest for lost and reads the log from its beginning.
+// catchUp reads what is new. If the log ends before what was read of it, it reads again for up to
+// lagTime, and then assumes that the rest is lost and reads the log from its beginning.
 func (l *Log) catchUp(ctx context.Context) error {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {
@@ -99,8 +99,8 @@ func (l *Log) catchUp(ctx context.Context) error {
 	}
 }
 
-// readOn reads what is new, and reads all anew where the log no longer holds what was read.
-// errBehind, and nothing changed, if the log ends before it.
+// readOn reads what is new, and reads everything anew if the log no longer has what was read. It
+// returns errBehind, and changes nothing, if the log ends before that.
 func (l *Log) readOn(ctx context.Context) error {
 	for {
 		state, err := l.current()
@@ -123,7 +123,8 @@ func (l *Log) readOn(ctx context.Context) error {
 	}
 }
 
-// adopt goes on from a state that was read, if it holds all that the follower has read meanwhile.
+// adopt continues from a state that was read, if it has everything that the follower has read
+// meanwhile.
 func (l *Log) adopt(next State, passed map[string]bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,8 +139,8 @@ func (l *Log) adopt(next State, passed map[string]bool) bool {
 	return true
 }
 
-// enter adds an entry, if it is new. tune.ErrUnchained, and nothing changed, if it doesn't continue
-// what was read.
+// enter adds an entry, if it is new. It returns tune.ErrUnchained, and changes nothing, if the
+// entry doesn't continue what was read.
 func (l *Log) enter(entry events.StudyEntry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,20 +166,19 @@ func (l *Log) enter(entry events.StudyEntry) error {
 	return nil
 }
 
-// newer is what an entry of a newer version means to those who work on the study: the job is for a
-// newer worker.
+// newer returns the error for an entry of a newer version: the job is for a newer worker.
 func (l *Log) newer(err error) error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("study %s: %w", l.name.ID, err))
 }
 
-// moved wakes those who watch.
+// moved wakes the callers of Watch.
 func (l *Log) moved() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// reread reads the log from its beginning, and takes it for what it is now. It returns the hashes
-// of the entries that continue it. The logger says what was lost.
+// reread reads the log from its beginning, and replaces the state. It returns the hashes of the
+// entries that continue the log, and logs what was lost.
 func (l *Log) reread(ctx context.Context) (map[string]bool, error) {
 	for {
 		before, _ := l.current()
@@ -199,9 +199,9 @@ func (l *Log) hear(stored time.Time) {
 	l.clock.hear(stored)
 }
 
-// replace puts another state in the place of one, and returns false if that is no longer the log's:
-// then the other may lack what the follower has read meanwhile. newer is why the log can't be read
-// on behind it.
+// replace replaces one state by another, and returns false if the former is no longer the log's
+// state: then the latter may lack what the follower has read meanwhile. newer is why the log can't
+// be read beyond it.
 func (l *Log) replace(before, state State, chain map[string]bool, newer error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +217,7 @@ func (l *Log) replace(before, state State, chain map[string]bool, newer error) b
 	return true
 }
 
-// report says what was lost of what was read before, and which entries have no effect.
+// report logs what was lost of what was read before, and which entries have no effect.
 func (l *Log) report(before, state State, holds bool) {
 	if !holds {
 		l.log.Warn("the bus has lost acknowledged entries of a study's log; the study goes on from what the log holds, and what was begun "+
@@ -229,11 +229,10 @@ func (l *Log) report(before, state State, holds bool) {
 	}
 }
 
-// followTime is how long a follower waits that lost the log before it reads on.
+// followTime is how long a follower that lost the log waits before it reads on.
 const followTime = time.Second
 
-// Follow reads what is new as it comes, until ctx ends. The log may as well be written to
-// meanwhile.
+// Follow reads new entries as they arrive, until ctx ends. The log may be written to meanwhile.
 func (l *Log) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := l.followOn(ctx)
@@ -250,10 +249,10 @@ func (l *Log) Follow(ctx context.Context) {
 	}
 }
 
-// errEnded says that the bus has ended a reading that was to go on.
+// errEnded reports that the bus has ended a read that follows the log.
 var errEnded = errors.New("the reading has ended")
 
-// followOn enters what is new as it comes, for checkTime.
+// followOn enters new entries as they arrive, for checkTime.
 func (l *Log) followOn(ctx context.Context) error {
 	following, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -288,11 +287,11 @@ func rest(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// clock is the bus's time, by which studies end: as far as it is known from the times of entries.
-// The bus's time was at least that when they came, and exactly that for an entry that comes as it
-// is written, such as a participant's own. So nothing ends too early, and nothing of an active
-// participant too late. This machine's own clock may be wrong, and may jump; it only measures
-// intervals.
+// clock is the bus's time, by which studies end, as far as it is known from the times of entries.
+// The bus's time was at least an entry's time when that arrived, and exactly that for an entry that
+// arrives when it is written, such as a participant's own. So no study ends too early, and none
+// with an active participant too late. This machine's own clock may be wrong, and may jump; it only
+// measures intervals.
 type clock struct{ stored, came time.Time }
 
 func (c *clock) hear(stored time.Time) {
@@ -308,7 +307,7 @@ func (c *clock) at(now time.Time) time.Time {
 	return c.stored.Add(now.Sub(c.came))
 }
 
-// Time is what time it is by the bus's clock, or was not long ago.
+// Time returns the time by the bus's clock, now or shortly before.
 func (l *Log) Time() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

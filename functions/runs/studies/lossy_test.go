@@ -82,7 +82,7 @@ func holds(study tune.Study, me tune.Owner, trial string) bool {
 	return mine != nil && mine.ID == trial
 }
 
-// plan is what a writer has to write next, as functions/execution/tuner/search has it.
+// plan returns the next entry of a writer, as functions/execution/tuner/search does.
 func plan(study tune.Study, me tune.Owner, ended *tune.Ended, x float64) (e tune.Entry) {
 	if study.Entries == 0 {
 		return beginning()
@@ -101,7 +101,7 @@ func plan(study tune.Study, me tune.Owner, ended *tune.Ended, x float64) (e tune
 	return e
 }
 
-// Several writers, each of which the bus makes forget something, come to one study.
+// Several writers, for each of which the bus loses some entries, agree on one study.
 func TestAllAgreeWhateverTheBusLoses(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(60)
@@ -137,7 +137,7 @@ func loseAndAgree(t *testing.T, seed uint64) (skipped int) {
 			}
 		})
 	}
-	if seed%4 == 0 { // else it is likely that an entry gets the sequence of a lost one
+	if seed%4 == 0 { // otherwise an entry is likely to get the sequence of a lost one
 		running.Go(func() { otherStudy(ctx, bus) })
 	}
 	for range 1 + r.IntN(9) {
@@ -149,7 +149,7 @@ func loseAndAgree(t *testing.T, seed uint64) (skipped int) {
 		}
 	}
 	state := settled(t, bus)
-	time.Sleep(time.Minute) // all who follow have looked again
+	time.Sleep(time.Minute) // all followers have checked again
 	stop()
 	running.Wait()
 	for _, s := range writers {
@@ -161,8 +161,8 @@ func loseAndAgree(t *testing.T, seed uint64) (skipped int) {
 	return state.Study.Skipped
 }
 
-// timeless is a study without times: where the bus has lost an entry and its writer has written the
-// same again, those who had read the first know when that was stored.
+// timeless returns a study without times: if the bus has lost an entry and its writer has written
+// the same again, readers of the first one have the time when that was stored.
 func timeless(study tune.Study) tune.Study {
 	study.Begun, study.Opened, study.Last = time.Time{}, time.Time{}, time.Time{}
 	study.Trials = slices.Clone(study.Trials)
@@ -174,8 +174,8 @@ func timeless(study tune.Study) tune.Study {
 	return study
 }
 
-// replace has others ask for the study, at the sequences of what was lost: those who have read that
-// may append behind it.
+// replace writes entries that ask for the study, at the sequences of lost ones: readers of those
+// may append after them.
 func replace(t *testing.T, bus *studiestest.Bus, n int) {
 	t.Helper()
 	for i := range n {
@@ -189,7 +189,7 @@ func replace(t *testing.T, bus *studiestest.Bus, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = bus.AppendStudy(t.Context(), name("a"), body, state.After) // or another was first
+		_, _ = bus.AppendStudy(t.Context(), name("a"), body, state.After) // or another writer was first
 	}
 }
 
@@ -208,7 +208,7 @@ func otherStudy(ctx context.Context, bus *studiestest.Bus) {
 	}
 }
 
-// settled waits for the end of the study, as one who comes anew reads it.
+// settled waits for the end of the study, as a new reader sees it.
 func settled(t *testing.T, bus events.StudyLog) studies.State {
 	t.Helper()
 	for range 600 {
@@ -225,8 +225,8 @@ func settled(t *testing.T, bus events.StudyLog) studies.State {
 	return studies.State{}
 }
 
-// checkTrials wants each trial to have ended once, with what its own values come to, and as many as
-// there should be.
+// checkTrials wants each trial to have ended once, with the result of its own values, and all
+// trials to exist.
 func checkTrials(t *testing.T, bus *studiestest.Bus, study tune.Study) {
 	t.Helper()
 	if len(study.Trials) != someTrials || len(study.Best()) != someTrials || study.Dropped != 0 {

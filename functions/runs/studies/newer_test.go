@@ -11,7 +11,7 @@ import (
 )
 
 // An older worker in a study that a newer one writes hands its job back, for as long as it takes:
-// it is no fault of the job's. It says nothing more in the log either.
+// the job is not at fault. The worker also appends no further entries.
 func TestAStudyOfANewerVersionIsLeftToNewerWorkers(t *testing.T) {
 	t.Parallel()
 	d := setup(t)

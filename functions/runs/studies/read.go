@@ -13,33 +13,33 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// What a read finds out about what was read before.
+// Errors of a read about what was read before.
 var (
 	errLost     = errors.New("the log no longer holds what was read of it")
 	errBehind   = errors.New("the log ends before what was read of it")
 	errUnstable = errors.New("the log changes while it is read")
 )
 
-// State is what a log comes to, up to an entry.
+// State is a study as its log implies it, up to an entry.
 type State struct {
 	Name  events.Study
 	Study tune.Study
 	After uint64 // the sequence of the newest entry that was read, even of one without effect; 0: the log is empty
 
 	newest string // the hash of that entry
-	base   *State // an earlier state whose entries are known to have stood in the log together; nil: the empty one
+	base   *State // an earlier state whose entries are known to have been in the log together; nil: the empty one
 }
 
-// same says whether two states are of the same log up to the same entry.
+// same reports whether two states are of the same log up to the same entry.
 func (s State) same(other State) bool { return s.After == other.After && s.newest == other.newest }
 
-// about names the study in an error.
+// about adds the name of the study to an error.
 func (s State) about(err error) error {
 	return fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err)
 }
 
-// enter adds one entry. An entry without effect is tune.ErrUnchained or tune.ErrContradiction, and
-// the state is behind it.
+// enter adds one entry. For an entry without effect it returns tune.ErrUnchained or
+// tune.ErrContradiction, and the state has advanced beyond it.
 func (s *State) enter(entry events.StudyEntry) error {
 	err := s.Study.Enter(entry.Body, entry.Stored)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *State) enter(entry events.StudyEntry) error {
 	return err
 }
 
-// Read returns a study as it stands. It holds all entries that were acknowledged before the call
-// and not lost since.
+// Read returns a study. It has all entries that were acknowledged before the call and not lost
+// since.
 func Read(ctx context.Context, log events.StudyLog, name events.Study) (State, error) {
 	s, _, err := read(ctx, log, name, nil)
 	if err != nil {
@@ -61,13 +61,13 @@ func Read(ctx context.Context, log events.StudyLog, name events.Study) (State, e
 	return s, nil
 }
 
-// readings bounds how often a log is read that changes while it is read.
+// readings limits how often a log is read that changes while it is read.
 const readings = 20
 
-// read folds a log from its beginning. It returns the hashes of the entries that continue it, too,
-// and hears of the time of each entry. Where an entry doesn't continue the log, the log is read
-// again until a second reading continues what the first came to: the bus may have lost entries
-// during the first, and what came before doesn't belong to what came after.
+// read folds a log from its beginning. It also returns the hashes of the entries that continue it,
+// and calls hear with the time of each entry. If an entry doesn't continue the log, the log is read
+// again until a second read continues the result of the first: the bus may have lost entries during
+// the first, and the entries before the loss don't belong to those after it.
 func read(ctx context.Context, log events.StudyLog, name events.Study, hear func(time.Time)) (s State, chain map[string]bool, err error) {
 	if s, chain, err = fold(ctx, log, name, hear); err != nil || s.Study.Skipped == 0 {
 		return s, chain, err
@@ -103,14 +103,14 @@ func fold(ctx context.Context, log events.StudyLog, name events.Study, hear func
 	return s, chain, nil
 }
 
-// advance reads what is new behind a state. It reads from the state's base, so that the newest
-// entry of the state was in the log before the reading began: if that still stands behind the same
-// entries, all of them are the log's, and it is the new state's base. It returns the hashes of the
-// entries that it has read, too, from the base on.
+// advance reads what is new after a state. It reads from the state's base, so that the newest entry
+// of the state was in the log before the read began: if that still follows the same entries, all of
+// them are in the log, and it becomes the new state's base. It also returns the hashes of the
+// entries that it has read, from the base on.
 //
-// errLost if another entry stands where one was read before, errBehind if the log ends before the
-// state, tune.ErrUnchained if an entry behind the state doesn't continue it: either that entry
-// counts for nobody, or the state is of entries that are lost.
+// The error is errLost if another entry has the place of one that was read before, errBehind if the
+// log ends before the state, and tune.ErrUnchained if an entry after the state doesn't continue it:
+// either no reader counts that entry, or the state has entries that are lost.
 func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.Time)) (State, map[string]bool, error) {
 	next := State{Name: s.Name}
 	if s.base != nil {
@@ -130,7 +130,7 @@ func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.
 		}
 		err = next.enter(entry)
 		if errors.Is(err, tune.ErrUnchained) && !found && entry.Sequence <= s.After {
-			err = nil // it was skipped before, too
+			err = nil // it was also skipped before
 		}
 		if err != nil && !errors.Is(err, tune.ErrContradiction) {
 			return next, passed, err
@@ -154,8 +154,8 @@ func (s State) advance(ctx context.Context, log events.StudyLog, hear func(time.
 	return next, passed, nil
 }
 
-// ReadOn returns a study as it stands, of which a state was read before: only what is new is read,
-// as long as the log still holds what was read.
+// ReadOn returns a study of which a state was read before. It reads only new entries, as long as
+// the log still has what was read.
 func ReadOn(ctx context.Context, log events.StudyLog, s State) (State, error) {
 	next, _, err := s.advance(ctx, log, nil)
 	switch {
@@ -170,8 +170,8 @@ func ReadOn(ctx context.Context, log events.StudyLog, s State) (State, error) {
 // checkTime is how often a follower checks that the log still holds what was read of it.
 const checkTime = 15 * time.Second
 
-// Follow yields a study as it stands, then with each entry that is new, until it is settled:
-// finished, with nothing of it running. A study that has lost entries is yielded as it stands then.
+// Follow yields a study as it is, then with each new entry, until it is settled: finished, and none
+// of its trials runs. A study that has lost entries is yielded without them.
 func Follow(ctx context.Context, log events.StudyLog, name events.Study) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		s, err := Read(ctx, log, name)
@@ -184,7 +184,7 @@ func Follow(ctx context.Context, log events.StudyLog, name events.Study) iter.Se
 	}
 }
 
-// followOn yields the states that new entries lead to, for up to checkTime, and checks then what
+// followOn yields the states that new entries lead to, for up to checkTime, and then checks what
 // was read. It returns false when there is nothing more to yield.
 func followOn(ctx context.Context, log events.StudyLog, s State, yield func(State, error) bool) (State, bool, error) {
 	following, cancel := context.WithTimeout(ctx, checkTime)
@@ -192,7 +192,7 @@ func followOn(ctx context.Context, log events.StudyLog, s State, yield func(Stat
 	for entry, err := range log.ReadStudy(following, s.Name, s.After, true) {
 		switch {
 		case err != nil && following.Err() != nil:
-			continue // it is the last
+			continue // it is the last one
 		case err != nil:
 			return s, false, s.about(err)
 		}
@@ -220,9 +220,9 @@ func followOn(ctx context.Context, log events.StudyLog, s State, yield func(Stat
 	return next, yield(next, nil) && !next.Study.Settled(), nil
 }
 
-// Copy writes the entries that a state was folded from, an entry a line, without those that don't
-// continue the log. It is an error if the log no longer holds all of the state; what was written is
-// not the study's log then.
+// Copy writes the entries that a state was folded from, one a line, without those that don't
+// continue the log. It returns an error if the log no longer has the whole state; then what was
+// written is not the study's log.
 func Copy(ctx context.Context, log events.StudyLog, state State, w io.Writer) error {
 	if err := copyTo(ctx, log, state, w); err != nil {
 		return state.about(fmt.Errorf("copy the log up to entry %d: %w", state.After, err))
@@ -258,11 +258,11 @@ func copyTo(ctx context.Context, log events.StudyLog, state State, w io.Writer) 
 	return nil
 }
 
-// timeLook is how often a waiter reads the bus's time, which may have become known more exactly.
+// timeLook is how often a waiter reads the bus's time, which may be known more exactly by then.
 const timeLook = 5 * time.Second
 
-// Over waits, and returns true when the study is over, by the log or by its time, or lost says so;
-// false if ctx ends before.
+// Over waits until the study is over, by the log or by its time, or until lost returns true, and
+// returns true; it returns false if ctx ends before.
 func (l *Log) Over(ctx context.Context, lost func(tune.Study) bool) bool {
 	for {
 		study, changed := l.Watch()

@@ -33,7 +33,7 @@ func name(first string) events.Study {
 	return events.Study{Pipeline: "penguin", ID: first + strings.Repeat("0", 64-len(first))}
 }
 
-// write appends entries behind what the log has.
+// write appends entries after the present end of the log.
 func (d world) write(study events.Study, entries ...tune.Entry) {
 	d.Helper()
 	after, previous := uint64(0), ""
@@ -191,7 +191,7 @@ func TestStopEndsAStudyOnce(t *testing.T) {
 	}
 }
 
-// racing is a bus to which somebody else writes just before we do, the first time.
+// racing is a bus to which another client writes just before the first write.
 type racing struct{ world }
 
 func (r racing) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {

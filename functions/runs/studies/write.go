@@ -12,16 +12,17 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// errUnwritten says that an acknowledged entry is not in the log, or is skipped by all who read it.
+// errUnwritten reports that an acknowledged entry is not in the log, or that all readers skip it.
 var errUnwritten = errors.New("the bus has acknowledged the entry, and the log doesn't hold it")
 
 // Write appends the entry that plan returns, and returns once the entry was read back as a part of
-// the log. An empty entry says that there is nothing to write. plan is called again with what the
-// log holds by then whenever another writer was first, an answer was lost, or the bus has lost
-// entries: it finds in the study what was written before.
+// the log. An empty entry means that there is nothing to write. Whenever another writer was first,
+// an answer was lost, or the bus has lost entries, plan is called again with the present study: it
+// finds in the study what was written before.
 //
-// Write tries until the bus has answered or ctx ends. An error that no later try can avoid ends it,
-// as that of an entry which is too large for the bus: it is a failure of the module's then.
+// Write retries until the bus has answered or ctx ends. It returns an error that no retry can
+// avoid, such as that of an entry which is too large for the bus: that is a failure of the
+// module's.
 func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, error)) error {
 	for pause := (events.Pause{}); ; {
 		before, err := l.current()
@@ -49,8 +50,8 @@ func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, erro
 	}
 }
 
-// append writes one entry behind those that were read, and reads it back: a bus that has lost
-// entries may accept one behind an entry that its writer has never read.
+// append writes one entry after those that were read, and reads it back: a bus that has lost
+// entries may accept one after an entry that its writer has never read.
 func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	e.Previous = before.Study.Head()
 	body, err := e.Bytes()
@@ -78,9 +79,9 @@ func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	return err
 }
 
-// confirm reads an acknowledged entry back, and says whether it is a part of the log. It reads from
-// the base of the state that the entry was to follow: what the follower has read since isn't known
-// to have stood in the log together.
+// confirm reads an acknowledged entry back, and reports whether it is a part of the log. It reads
+// from the base of the state that the entry was to follow: the entries that the follower has read
+// since aren't known to have been in the log together.
 func (l *Log) confirm(ctx context.Context, before State, hash string) (bool, error) {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {
@@ -103,7 +104,7 @@ func (l *Log) confirm(ctx context.Context, before State, hash string) (bool, err
 	}
 }
 
-// hopeless says whether writing again comes to nothing.
+// hopeless reports whether writing again is useless.
 func hopeless(err error) bool {
 	_, ours := errors.AsType[*events.Failure](err)
 	_, invalid := errors.AsType[*events.Invalid](err)
@@ -113,9 +114,9 @@ func hopeless(err error) bool {
 	return ours || invalid
 }
 
-// failure says whose fault an error is, unless that was said already. Most are of the bus, and the
-// job is tried again for as long as it takes. An entry that the bus never accepts would be refused
-// then, too: what a module has found doesn't fit into it.
+// failure classifies an error, unless it is classified already. Most errors are the bus's, and the
+// job is retried for as long as it takes. An entry that the bus never accepts would be refused
+// again: the module's results don't fit into it.
 func (l *Log) failure(err error) error {
 	if _, said := errors.AsType[*events.Failure](err); err == nil || said || errors.Is(err, events.ErrLeaseLost) {
 		return err
@@ -132,9 +133,9 @@ func (l *Log) failure(err error) error {
 }
 
 // Copy writes the log that a state of it was folded from, as the function Copy does, once the bus
-// shows all of it: it asks again while the log ends before the state, for up to lagTime. The state
-// may be discarded as lost then, and the log is read anew. The error is of kind unavailable: what
-// was written is not the whole log, and the job is tried again.
+// shows all of it: while the log ends before the state it reads again, for up to lagTime. After
+// that the state may be discarded as lost, and the log is read anew. The error is of kind
+// unavailable: what was written is not the whole log, and the job is retried.
 func (l *Log) Copy(ctx context.Context, state State, w io.Writer) error {
 	var pause events.Pause
 	for until := time.Now().Add(lagTime); ; {
@@ -145,24 +146,24 @@ func (l *Log) Copy(ctx context.Context, state State, w io.Writer) error {
 			return events.Fail(events.FailureUnavailable, err)
 		}
 		if !errors.Is(err, errBehind) || !time.Now().Before(until) || pause.Wait(ctx) != nil {
-			_ = l.catchUp(ctx) // by which the state is discarded, if it is lost
+			_ = l.catchUp(ctx) // discards the state, if it is lost
 			return events.Fail(events.FailureUnavailable, err)
 		}
 	}
 }
 
-// ErrAmbiguous is for a name that several studies have.
+// ErrAmbiguous reports a name that several studies have.
 var ErrAmbiguous = errors.New("not the name of one study")
 
-// ErrFinished is for a study that has ended already: its State says why.
+// ErrFinished reports a study that has ended already: its State says why.
 var ErrFinished = errors.New("finished already")
 
-// stopPatience is how long a bus that is away is asked again.
+// stopPatience is how long a bus that is away is retried.
 const stopPatience = 10 * time.Second
 
-// Stop asks for the end of a study: no trial is begun any more, those that run are stopped, and the
-// best so far counts. Whoever works on the study follows its log. It returns the study with its
-// end. ErrFinished if it has ended, events.ErrNotFound if nobody has begun it.
+// Stop requests the end of a study: no trial is begun any more, running ones are stopped, and the
+// best result so far counts. The participants of the study follow its log. Stop returns the study
+// with its end; ErrFinished if it has ended, events.ErrNotFound if it was never begun.
 func Stop(ctx context.Context, bus events.StudyLog, name events.Study, message string) (State, error) {
 	l, err := Open(ctx, bus, name, Options{})
 	if err != nil {

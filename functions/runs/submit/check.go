@@ -1,6 +1,6 @@
-// Package submit says what an event will do before it is published, whether a published one was
-// ignored, and starts the inputs of a run again as a new run. Read Check first, then Checker,
-// Ignored and PlanRerun.
+// Package submit predicts the effect of an event before it is published, finds out whether a
+// published one was ignored, and starts the inputs of a run again as a new run. Read Check first,
+// then Checker, Ignored and PlanRerun.
 package submit
 
 import (
@@ -23,9 +23,9 @@ type NoEffect struct {
 	Event   events.Event
 	Stored  uint64   // its sequence, if it is in the log; 0: it was not published
 	Why     string   // why it has none
-	Useless bool     // no run of the pipeline, as it is now, takes such an event
+	Useless bool     // no run of the pipeline, as it is now, uses such an event
 	Unknown bool     // no such pipeline is applied
-	Applied []string // the pipelines that are, with Unknown
+	Applied []string // with Unknown, the pipelines that are applied
 }
 
 func (e *NoEffect) Error() string {
@@ -38,22 +38,22 @@ func (e *NoEffect) Error() string {
 
 // Effect is what an event does that is not ignored.
 type Effect struct {
-	Repeats uint64 // sequence of the event in the log that has its id: publishing it again adds nothing. 0: there is none
-	Equals  uint64 // sequence of the run's event of this kind that has the same data under another id. 0: there is none
+	Repeats uint64 // sequence of the event in the log with the same id, so that publishing it again adds nothing; 0: there is none
+	Equals  uint64 // sequence of the run's event of this kind with the same data and another id; 0: there is none
 	Note    string // what the publisher may not expect; "" if there is nothing to say
 }
 
-// Check returns what an event will do if it is published now, or *NoEffect if that is nothing. An
-// event that repeats one in the log is no such error, whatever came of that one: to publish it
-// again is success.
+// Check returns the effect that an event will have if it is published now, or *NoEffect if it will
+// have none. An event that repeats one in the log is not such an error, whatever the effect of that
+// one was: publishing it again succeeds.
 //
-// What the answer depends on is read where it can only be true: the log is complete at its leader,
-// and the join is read from the leader of its bucket. Both only go forward, so that an answer that
-// is old, from a leader which has just lost the others, may miss a reason but never gives a wrong
-// one. The pipeline may change and be removed: before Check refuses because of it, it syncs its
-// bucket, which makes that read linearizable, unless the caller's credentials do not permit the
-// write. What is published between Check and the publication of the event is not seen; Ignored says
-// afterwards whether it came first.
+// Check reads the log from its leader, where it is complete, and the join from the leader of its
+// bucket. Both only advance, so that an old answer, from a leader that has just lost the other
+// servers, may miss a reason but never gives a wrong one. The pipeline may be changed and removed:
+// before Check refuses an event because of it, it syncs the bucket, which makes that read
+// linearizable, unless the caller's credentials do not permit the write. Check does not see events
+// that are published between it and the publication of the event; Ignored finds out afterwards
+// whether one was first.
 func Check(ctx context.Context, bus events.Bus, event events.Event) (Effect, error) {
 	s := runs.Open(bus, runs.Options{Timelines: true})
 	spec, err := deployed(ctx, s, event)
@@ -62,7 +62,7 @@ func Check(ctx context.Context, bus events.Bus, event events.Event) (Effect, err
 	}
 	pinned, ok := join.EventOf(events.Recorded{Event: event})
 	if !ok {
-		return Effect{}, nil // it is not for a run: a model was blessed, say
+		return Effect{}, nil // it does not belong to a run: for example, a model was blessed
 	}
 	run, err := s.Load(ctx, runs.Key{Pipeline: event.Pipeline, Run: event.Run})
 	if errors.Is(err, events.ErrNotFound) {
@@ -87,8 +87,8 @@ func Check(ctx context.Context, bus events.Bus, event events.Event) (Effect, err
 	return Effect{Note: noteOf(spec, pinned)}, nil
 }
 
-// deployed returns the pipeline of an event as it is applied now; *NoEffect if there is none, or
-// none of its runs takes such an event.
+// deployed returns the pipeline of an event as it is applied now; *NoEffect if there is none, or if
+// none of its runs uses such an event.
 func deployed(ctx context.Context, s *runs.Snapshot, event events.Event) (pipeline.Pipeline, error) {
 	spec, why, err := specFor(ctx, s, event)
 	if err != nil || why == nil {
@@ -99,10 +99,10 @@ func deployed(ctx context.Context, s *runs.Snapshot, event events.Event) (pipeli
 		if spec, why, err = specFor(ctx, s, event); err != nil || why == nil {
 			return spec, err
 		}
-	case !errors.Is(err, events.ErrRefused): // whose credentials only read has the leader's answer
+	case !errors.Is(err, events.ErrRefused): // read-only credentials have only the leader's answer
 		return spec, err
 	}
-	if why.Unknown && s.List(ctx, events.KVPipelines) == nil { // for a hint: a copy will do
+	if why.Unknown && s.List(ctx, events.KVPipelines) == nil { // for a hint, a copy is enough
 		for name := range s.Applied() {
 			why.Applied = append(why.Applied, name)
 		}
@@ -125,7 +125,7 @@ func specFor(ctx context.Context, s *runs.Snapshot, event events.Event) (spec pi
 	return p.Spec, nil, nil
 }
 
-// firstOf is the first event of a kind.
+// firstOf returns the first event of a kind.
 func firstOf(inputs []join.Event, kind events.Kind) (join.Event, bool) {
 	for _, have := range inputs {
 		if have.Kind == kind {
@@ -135,13 +135,13 @@ func firstOf(inputs []join.Event, kind events.Kind) (join.Event, bool) {
 	return join.Event{}, false
 }
 
-// whatEnded are the states that a run does not leave because of another event, in words.
+// whatEnded describes the states that no other event makes a run leave.
 var whatEnded = map[string]string{
 	runs.Trained: "the run was trained before", runs.Failed: "the run has failed", runs.Cancelled: "the run was cancelled", runs.Expired: "the run has expired",
 }
 
-// whyOver returns why a run takes no more events; "" if it waits for some. Of a run that has no
-// join, or whose join waits, the log may know more than the dispatchers have come to.
+// whyOver returns why a run takes no more events; "" if it waits for some. If a run has no join, or
+// its join waits, the log may have events that the dispatchers have not handled yet.
 func whyOver(run runs.Run, spec pipeline.Pipeline, inputs []join.Event) string {
 	j, state := run.Join, run.State
 	if !run.HasJoin && run.Last.Ends() > 0 {
@@ -159,7 +159,7 @@ func whyOver(run runs.Run, spec pipeline.Pipeline, inputs []join.Event) string {
 	return fmt.Sprintf("the run has all that it waits for with event %d", j.Completed())
 }
 
-// noteOf is what a publisher may not expect of an event that its run takes.
+// noteOf returns what a publisher may not expect of an event that its run uses.
 func noteOf(spec pipeline.Pipeline, event join.Event) string {
 	switch {
 	case join.Awaits(spec, event.Kind):
@@ -172,9 +172,9 @@ func noteOf(spec pipeline.Pipeline, event join.Event) string {
 }
 
 // Ignored returns a *NoEffect if an event that was stored at sequence has no effect on its run,
-// because another one came first. nil says that it has one, or that no dispatcher has come to it
-// yet: callers ask again then. The join is read from the leader of its bucket, and only goes
-// forward: a reason that is given once stays true.
+// because another one was first. nil means that it has one, or that no dispatcher has handled it
+// yet; callers then ask again. The join is read from the leader of its bucket, and only advances: a
+// reason stays true.
 func Ignored(ctx context.Context, bus events.Bus, event events.Event, sequence uint64) error {
 	pinned, ok := join.EventOf(events.Recorded{Event: event, Message: events.Message{Sequence: sequence}})
 	if !ok {
@@ -198,8 +198,8 @@ func Ignored(ctx context.Context, bus events.Bus, event events.Event, sequence u
 	return nil
 }
 
-// Checker checks the events that a bridge publishes for others. It is safe for concurrent use; a
-// nil Checker checks nothing.
+// Checker checks the events that a bridge publishes for others. It may be used by several
+// goroutines at once; a nil Checker checks nothing.
 type Checker struct {
 	bus    events.Bus
 	anyway bool
@@ -216,12 +216,12 @@ func NewChecker(bus events.Bus, anyway bool, logger *slog.Logger) *Checker {
 	return &Checker{bus: bus, anyway: anyway, logger: logger}
 }
 
-// Check returns *NoEffect for an event that would do nothing if it were published now, as the
-// function Check does, and what the publisher of another one may not expect. With anyway an event
-// without effect is no error.
+// Check returns *NoEffect for an event that would have no effect if it were published now, as the
+// function Check does; for another one it returns what its publisher may not expect. With anyway an
+// event without effect is not an error.
 //
-// Credentials that permit publishing, and no reads of pipelines and runs, are those of an upstream:
-// nothing is checked then, and a warning in the log says so once.
+// The credentials of an upstream may permit publishing, but not reading pipelines and runs: then
+// nothing is checked, and a warning in the log says so once.
 func (c *Checker) Check(ctx context.Context, event events.Event, anyway bool) (note string, err error) {
 	if c == nil || c.blind.Load() {
 		return "", nil

@@ -12,10 +12,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// ErrTaken is the error for a new run whose name another run has.
+// ErrTaken reports a name for a new run that another run has.
 var ErrTaken = errors.New("there is a run of that name")
 
-// ErrNotApplied is the error for a run whose pipeline is not applied.
+// ErrNotApplied reports a run whose pipeline is not applied.
 var ErrNotApplied = errors.New("not applied")
 
 // RerunOptions say how a run is to be started again.
@@ -30,18 +30,18 @@ type Rerun struct {
 	Run      string         // its name
 	Revision uint64         // of the pipeline as it is applied now
 	Events   []events.Event // to be published, in this order
-	WaitsFor []events.Kind  // what the pipeline waits for now that they do not bring: somebody has to publish it
+	WaitsFor []events.Kind  // what the pipeline waits for and they do not contain: it has to be published separately
 }
 
-// maxReruns bounds how many names are tried for a new run.
+// maxReruns limits how many names are tried for a new run.
 const maxReruns = 1000
 
 // PlanRerun returns the events that start the inputs of a run again with the pipeline as it is
 // applied now, and publishes nothing. They are those that the run was made from, or would have
-// been; one that was refused when it came is not among them, nor are hyperparameters that Stoker
-// has found or reused, unless the pipeline has no tuner now. Their ids follow from the new run's
-// name and the old events: a caller that stops between two of them and plans the same again, with
-// As, gets the same.
+// been; an event that was refused is not among them, nor are hyperparameters that Stoker has found
+// or reused, unless the pipeline has no tuner now. Their ids follow from the new run's name and the
+// old events: a caller that stops between two of them and plans the same again, with As, gets the
+// same ones.
 //
 // The events of the old run and of the new one are read from the leader of the log, which is
 // complete. The error is events.ErrNotFound for a run without events, that and ErrNotApplied for a
@@ -83,8 +83,8 @@ func PlanRerun(ctx context.Context, bus events.Bus, of runs.Key, opts RerunOptio
 	return plan, fmt.Errorf("start run %s of %s again: %w, and of all %d that were tried", of.Run, of.Pipeline, ErrTaken, maxReruns)
 }
 
-// inputsOf are the events that a run was made from. The join says which these are; without one the
-// log does.
+// inputsOf returns the events that a run was made from. The join names them; if there is none the
+// log decides.
 func inputsOf(ctx context.Context, s *runs.Snapshot, of runs.Key, spec pipeline.Pipeline) ([]events.Event, error) {
 	j, err := s.Join(ctx, of)
 	if errors.Is(err, events.ErrNotFound) {
@@ -103,7 +103,7 @@ func inputsOf(ctx context.Context, s *runs.Snapshot, of runs.Key, spec pipeline.
 		return nil, fmt.Errorf("read the events of run %s of %s: %w", of.Run, of.Pipeline, err)
 	}
 	pinned := slices.Clone(j.Events)
-	for _, event := range past.Events(0) { // the join may be lost, or have more to come
+	for _, event := range past.Events(0) { // the join may be lost, or may get more events
 		if _, has := j.Event(event.Kind); !has && j.State == join.Waiting {
 			pinned, j = append(pinned, event), j.Add(event)
 		}
@@ -124,20 +124,20 @@ func inputsOf(ctx context.Context, s *runs.Snapshot, of runs.Key, spec pipeline.
 	return inputs, nil
 }
 
-// carried reports whether an event is among the inputs of the new run: what upstream published, and
-// what Stoker found where nothing will find it again.
+// carried reports whether an event is among the inputs of the new run: an event of upstream, or a
+// result of Stoker that would not be found again.
 func carried(spec pipeline.Pipeline, event events.Event) bool {
 	switch event.Data.Kind() {
 	case events.KindTuningFailed:
 		return false
 	case events.KindHParamsReady:
 		return join.Meaningless(spec, events.KindHParamsReady) == "" && (!events.FoundByStoker(event) || !spec.AwaitsTuning())
-	default: // what upstream published
+	default: // an event of upstream
 		return true
 	}
 }
 
-// renamed are events of one run as those of another.
+// renamed returns events of one run as events of another.
 func renamed(inputs []events.Event, run string, force bool) []events.Event {
 	all := make([]events.Event, len(inputs))
 	for i, event := range inputs {
@@ -146,8 +146,8 @@ func renamed(inputs []events.Event, run string, force bool) []events.Event {
 	return all
 }
 
-// isFree reports whether the log holds no event of the new run but some, and not all, of those that
-// are to be published: what a rerun that was interrupted has left.
+// isFree reports whether the log has no event of the new run, or only a part of those to be
+// published, which an interrupted rerun has left.
 func isFree(ctx context.Context, bus events.EventLog, pipeline string, rerun Rerun) (bool, error) {
 	ours := map[string]bool{}
 	for _, event := range rerun.Events {
@@ -165,8 +165,8 @@ func isFree(ctx context.Context, bus events.EventLog, pipeline string, rerun Rer
 	return len(ours) > 0, nil
 }
 
-// missing are the kinds that the pipeline waits for and the new run's events do not bring; those
-// that its tuner brings are none.
+// missing returns the kinds that the pipeline waits for and that neither the new run's events nor
+// the tuner provide.
 func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
 	j := join.New(spec.Name, rerun.Run)
 	for i, event := range rerun.Events {

@@ -59,7 +59,7 @@ func (w world) publish(event events.Event) uint64 {
 	return receipt.Sequence
 }
 
-// handle lets the dispatcher come to all that is published.
+// handle has the dispatcher handle all published events.
 func (w world) handle() {
 	w.t.Helper()
 	for {
@@ -92,7 +92,7 @@ func raw(id string) events.Event {
 	return events.Event{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}}
 }
 
-// refusal is what Check says of an event; "" if it has an effect.
+// refusal returns what Check says about an event; "" if it has an effect.
 func (w world) refusal(event events.Event) string {
 	w.t.Helper()
 	_, err := submit.Check(w.t.Context(), w.bus, event)
@@ -266,7 +266,7 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 	if first.Run != "monday-2" || first.Revision != 2 || len(first.Events) != 2 || len(first.WaitsFor) != 0 {
 		t.Fatalf("%+v", first)
 	}
-	w.publish(first.Events[0]) // and then the command was interrupted
+	w.publish(first.Events[0]) // then the command was interrupted
 	if again := plan(t, w, submit.RerunOptions{}); again.Run != first.Run || again.Events[1].ID != first.Events[1].ID {
 		t.Errorf("the interrupted rerun is not continued: %+v", again)
 	}

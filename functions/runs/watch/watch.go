@@ -1,5 +1,5 @@
-// Package watch prints what happens, line by line: events, state changes of runs, and progress,
-// from a bus that may go away in between. Read Lines first.
+// Package watch prints events, state changes of runs, and progress, line by line, from a bus that
+// may be away at times. Read Lines first.
 package watch
 
 import (
@@ -19,18 +19,18 @@ import (
 // Options select lines.
 type Options struct {
 	Pipeline, Run string      // "": any
-	Kinds         []string    // of lines: some of Kinds(); none: all
-	All           bool        // first the events that are in the log already
-	Away          func(error) // called when the bus has gone away; Lines waits for it
+	Kinds         []string    // kinds of lines, some of Kinds(); none: all
+	All           bool        // begins with the events that are in the log already
+	Away          func(error) // called when the bus is away; Lines waits for it
 }
 
 // The kinds of lines other than those of events.
 const (
-	Run      = "run"      // a run's join has moved: it waits, is complete, has a job
+	Run      = "run"      // a run's join has changed: it waits, is complete, has a job
 	Progress = "progress" // of a job
 )
 
-// Kinds are those of lines.
+// Kinds returns the kinds of lines.
 func Kinds() []string {
 	kinds := []string{Run, Progress}
 	for _, kind := range events.Kinds() {
@@ -43,7 +43,7 @@ func (o Options) wants(kind string) bool {
 	return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind)
 }
 
-// eventKinds are the kinds of events to read; nil for none.
+// eventKinds returns the kinds of events to read; nil for none.
 func (o Options) eventKinds() (kinds []events.Kind) {
 	for _, kind := range events.Kinds() {
 		if o.wants(string(kind)) {
@@ -76,14 +76,14 @@ type watcher struct {
 	stop context.CancelFunc
 
 	mu    sync.Mutex
-	err   error           // of show
-	whole map[string]bool // parts of which what comes now is new
+	err   error           // the error of show
+	whole map[string]bool // parts that were read to their present end, so that later lines are new
 	away  map[string]bool // parts that were reported to be away
 }
 
-// Lines calls show for each line until ctx ends, which is no error, or show fails. It waits for a
-// bus that is away and resumes behind the last event that it has shown; progress that came
-// meanwhile is lost. Calls of show don't overlap.
+// Lines calls show for each line until ctx ends; it then returns nil. It returns the error of show.
+// It waits for a bus that is away and resumes after the last event that it has shown; progress in
+// between is lost. Calls of show don't overlap.
 func Lines(ctx context.Context, bus runs.Live, opts Options, show func(Line) error) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
@@ -110,7 +110,7 @@ func Lines(ctx context.Context, bus runs.Live, opts Options, show func(Line) err
 	return errors.Join(w.err, err)
 }
 
-// begin marks that a part is read from its beginning: what is there already is not new. The log
+// begin marks that a part is read from its beginning: its present content is not new. The log
 // resumes where it was, and progress has no beginning.
 func (w *watcher) begin(part string) {
 	w.mu.Lock()
@@ -168,7 +168,7 @@ func ofEvent(recorded events.Recorded) Line {
 	return line
 }
 
-// join shows that a join has moved.
+// join shows that a join has changed.
 func (w *watcher) join(bucket string, entry events.Copy) {
 	j, err := dispatch.DecodeJoin(events.Entry(entry))
 	switch {
@@ -199,7 +199,7 @@ func ofJoin(j join.Join, entry events.Entry) Line {
 	return line
 }
 
-// progress shows what a job reports.
+// progress shows a report of a job.
 func (w *watcher) progress(p events.Progress) {
 	w.line(runs.Progress, Line{
 		Time: p.Time, Kind: Progress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,

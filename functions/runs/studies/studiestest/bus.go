@@ -1,5 +1,5 @@
-// Package studiestest is a bus for the tests of those who work on studies: one that is as bad as
-// its contract allows, and that loses entries which it has acknowledged.
+// Package studiestest has a bus for the tests of packages that work on studies: one that is as bad
+// as its contract allows, and that loses entries which it has acknowledged.
 package studiestest
 
 import (
@@ -17,12 +17,12 @@ import (
 // Bus keeps logs of studies in memory. By its seed,
 //
 //   - an append takes a while and may be lost before it is stored, or its answer after that;
-//   - a read without follow may leave out what was not acknowledged when it began, and is no
+//   - a read without follow may leave out what was not acknowledged when it began, and is not a
 //     snapshot;
-//   - a read with follow brings entries late.
+//   - a read with follow yields entries late.
 //
-// Lose takes the newest entries away, and their sequences are given to others. A Bus is safe for
-// several goroutines. Its pauses are the clock's of testing/synctest.
+// Lose removes the newest entries, and later entries get their sequences. A Bus may be used by
+// several goroutines at once. Its pauses are on the clock of testing/synctest.
 type Bus struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -41,28 +41,28 @@ func New(seed uint64) *Bus {
 	return &Bus{random: rand.New(rand.NewPCG(seed, 18)), changed: make(chan struct{})}
 }
 
-// Calm ends the bus's faults: nothing is late or lost any more, but what Lose takes.
+// Calm ends the bus's faults: nothing is late or lost any more, except what Lose removes.
 func (b *Bus) Calm() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calm = true
 }
 
-// Lose takes the n newest entries of all studies away.
+// Lose removes the n newest entries of all studies.
 func (b *Bus) Lose(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.entries = b.entries[:max(0, len(b.entries)-n)]
 }
 
-// chance is true once in n times, never of a calm bus.
+// chance is true once in n times, and never on a calm bus.
 func (b *Bus) chance(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.calm && b.random.IntN(n) == 0
 }
 
-// wait takes up to most; no time at all on a calm bus.
+// wait waits up to most; a calm bus doesn't wait.
 func (b *Bus) wait(ctx context.Context, most time.Duration) {
 	b.mu.Lock()
 	pause := time.Duration(b.random.Int64N(int64(most)))
@@ -76,7 +76,7 @@ func (b *Bus) wait(ctx context.Context, most time.Duration) {
 	}
 }
 
-// AppendStudy implements events.Studies.
+// AppendStudy implements events.StudyLog.
 func (b *Bus) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (uint64, error) {
 	b.wait(ctx, 20*time.Millisecond)
 	if ctx.Err() != nil {
@@ -117,7 +117,8 @@ func (b *Bus) store(study events.Study, body []byte, after uint64) (uint64, erro
 	return e.Sequence, nil
 }
 
-// acknowledge says that an entry is stored. It may be lost by then, and another in its place.
+// acknowledge records that an entry is stored. It may be lost by then, and another one may have its
+// sequence.
 func (b *Bus) acknowledge(sequence uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,8 +129,8 @@ func (b *Bus) acknowledge(sequence uint64) {
 	}
 }
 
-// next is the first entry behind a sequence; false if there is none. changed is closed when another
-// is stored.
+// next returns the first entry after a sequence; false if there is none. changed is closed when
+// another one is stored.
 func (b *Bus) next(study events.Study, after uint64) (e stored, found bool, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +142,7 @@ func (b *Bus) next(study events.Study, after uint64) (e stored, found bool, chan
 	return e, false, b.changed
 }
 
-// ReadStudy implements events.Studies.
+// ReadStudy implements events.StudyLog.
 func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		for next := after; ; {
@@ -171,7 +172,7 @@ func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, f
 	}
 }
 
-// Studies implements events.Studies.
+// Studies implements events.StudyLog.
 func (b *Bus) Studies(_ context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		for _, e := range b.newest(pipeline) {
@@ -196,7 +197,7 @@ func (b *Bus) newest(pipeline string) (list []events.StudyEntry) {
 	return list
 }
 
-// Log is the entries of a study.
+// Log returns the entries of a study.
 func (b *Bus) Log(study events.Study) (log []events.StudyEntry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
