@@ -1,10 +1,11 @@
-// Package scratch gives a process a folder for what may be lost, and takes away those that killed
-// processes left behind.
+// Package scratch gives a process a directory for files that may be lost, and removes the
+// directories that killed processes left behind.
 //
-// A process that is killed removes nothing. So each folder is locked by whoever works in it, and
-// the operating system lets go of the lock when that process ends, however it ends: a folder that
-// can be locked is abandoned. What is in a folder, its users know: functions/runner/process for the
-// homes of modules, functions/execution for the workspaces of attempts. Read Open.
+// A process that is killed removes nothing. So each directory is locked by the process that uses
+// it, and the operating system releases the lock when that process ends, however it ends: a
+// directory that can be locked is abandoned. The users of a directory define its content:
+// functions/runner/process for the homes of modules, functions/execution for the workspaces of
+// attempts. Read Open.
 package scratch
 
 import (
@@ -17,18 +18,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// prefix of a folder's name. Nothing that is named otherwise is touched.
+// prefix of a directory's name. Directories with other names are never touched.
 const prefix = "stoker-scratch-"
 
-// Folder is a folder of this process alone, until it is closed or the process ends.
+// Folder is a directory that only this process uses, until it is closed or the process ends.
 type Folder struct {
 	path string
 	lock *flock.Flock
 }
 
-// Open makes a folder in parent, which must be there; "" is the system's temporary folder. First it
-// removes the folders in parent whose processes have ended, and calls abandoned, if it isn't nil,
-// with the path of each before that.
+// Open makes a directory in parent, which must exist; "" is the system's temporary directory. First
+// it removes the directories in parent whose processes have ended, and before that calls abandoned,
+// if it isn't nil, with the path of each.
 func Open(parent string, abandoned func(path string)) (*Folder, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -51,16 +52,16 @@ func Open(parent string, abandoned func(path string)) (*Folder, error) {
 	}
 }
 
-// Path is absolute.
+// Path returns the absolute path.
 func (f *Folder) Path() string { return f.path }
 
-// Close removes the folder with all that is in it.
+// Close removes the directory with everything in it.
 func (f *Folder) Close() error {
 	return errors.Join(os.RemoveAll(f.path), f.lock.Close())
 }
 
-// open makes a folder and locks it. It returns nil where another process, which swept just then,
-// was faster: it took the folder for an abandoned one.
+// open makes a directory and locks it. It returns nil if another process that swept at that moment
+// was faster, and took the directory for an abandoned one.
 func open(parent string) (*Folder, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -70,14 +71,14 @@ func open(parent string) (*Folder, error) {
 	if lock == nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil { // locked what was removed already
+	if _, err := os.Stat(path); err != nil { // locked after it was removed
 		return nil, errors.Join(unlessGone(err), lock.Close())
 	}
 	return &Folder{path: path, lock: lock}, nil
 }
 
-// sweep removes the abandoned folders. One of another user, or that can't be removed, stays: it is
-// in nobody's way.
+// sweep removes the abandoned directories. One of another user, or one that can't be removed,
+// stays: it does no harm.
 func sweep(parent string, abandoned func(path string)) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -90,7 +91,7 @@ func sweep(parent string, abandoned func(path string)) error {
 		path := filepath.Join(parent, entry.Name())
 		if lock, err := tryLock(path); err == nil && lock != nil {
 			remove(path, abandoned)
-			_ = lock.Close() // the folder is gone, and with it what the lock was for
+			_ = lock.Close() // the directory is gone, and so is the purpose of the lock
 		}
 	}
 	return nil
@@ -103,8 +104,8 @@ func remove(path string, abandoned func(path string)) {
 	_ = os.RemoveAll(path) // see sweep
 }
 
-// tryLock locks the folder itself: a file in it could be removed before the rest. It returns nil if
-// another process has the lock, or the folder is gone.
+// tryLock locks the directory itself: a file in it could be removed before the rest. It returns nil
+// if another process has the lock, or if the directory is gone.
 func tryLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	got, err := lock.TryLock()

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
-// parentEnv makes this test binary a process that opens a folder there and waits.
+// parentEnv makes this test binary a process that opens a directory there and waits.
 const parentEnv = "SCRATCH_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 }
 
-// holder is another process with a folder in parent.
+// holder starts another process with a directory in parent.
 func holder(t *testing.T, parent string) (folder string, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -110,7 +110,8 @@ func TestAClosedFolderIsGone(t *testing.T) {
 	}
 }
 
-// Many come at once, and each sweeps while others are between making their folder and locking it.
+// Many processes open directories at once, and each sweeps while others are between making their
+// directory and locking it.
 func TestNobodyTakesAFolderThatIsBeingOpened(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -161,7 +162,7 @@ func open(t *testing.T, parent string, abandoned func(string)) *scratch.Folder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = folder.Close() }) // some tests closed it already
+	t.Cleanup(func() { _ = folder.Close() }) // some tests have closed it already
 	return folder
 }
 

@@ -9,11 +9,11 @@ import (
 
 // Bus is a NATS server and the credentials for it. Creds, NKey, Cert, Key and CA are files;
 // CredsText, Seed and KeyText are the contents of the files of Creds, NKey and Key, for processes
-// that must have no file with a credential.
+// that must not have a file with a credential.
 type Bus struct {
-	URL  string // "": nobody named one
-	From string // who named it
-	// Selected says that only `nats context select` did: what is nearer goes before it.
+	URL  string // "": none was set
+	From string // where it was set
+	// Selected says that only `nats context select` named it: closer places override it.
 	Selected bool
 
 	User, Password, Token, Creds, NKey, Cert, Key, CA string
@@ -21,14 +21,15 @@ type Bus struct {
 
 	InboxPrefix, Domain string
 	TLSFirst            bool
-	Timeout             time.Duration // of an answer
+	Timeout             time.Duration // for an answer
 }
 
-// identity are the keys of credentials: all are from the strongest place that has one of them.
+// identity lists the keys of credentials: all are taken from the strongest place that has one of
+// them.
 var identity = []Key{BusUser, BusPass, BusToken, BusCreds, BusNKey, BusJWT, BusSeed}
 
 // busPlaces adds to flags, environment and file the context that one of them names. The context
-// that is selected alone counts where nobody else names a server, and then as it is.
+// that is only selected counts if no server is set elsewhere, and then as a whole.
 func (s *Settings) busPlaces() (layers, error) {
 	if named := s.places.find(BusContext); named.Text != "" {
 		context, err := s.readContext(named.Text, named.From)
@@ -51,7 +52,7 @@ func (s *Settings) busPlaces() (layers, error) {
 	return s.places.together(identity...).together(BusCert, BusKey, BusKeyText), nil
 }
 
-// Bus finds the bus.
+// Bus returns the settings of the bus.
 func (s *Settings) Bus() (Bus, error) {
 	places, err := s.busPlaces()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// contextKeys are what the nats tool's contexts say, by its names. What it writes besides is in
-// unheeded and refused.
+// contextKeys maps the names in contexts of the nats tool to keys. unheeded and refused have its
+// other names.
 var contextKeys = map[string]Key{
 	"url": BusURL, "user": BusUser, "password": BusPass, "token": BusToken, "creds": BusCreds, "nkey": BusNKey,
 	"cert": BusCert, "key": BusKey, "ca": BusCA, "inbox_prefix": BusInbox, "jetstream_domain": BusDomain, "tls_first": BusFirst,
@@ -20,13 +20,13 @@ var contextKeys = map[string]Key{
 
 var (
 	unheeded = []string{"name", "description", "color_scheme", "jetstream_event_prefix"}
-	refused  = []string{"nsc", "socks_proxy", "user_jwt", "user_seed", "jetstream_api_prefix", "windows_cert_store"} // would lead elsewhere
+	refused  = []string{"nsc", "socks_proxy", "user_jwt", "user_seed", "jetstream_api_prefix", "windows_cert_store"} // would connect elsewhere
 )
 
 // defaultURL is the server of a context that names none.
 const defaultURL = "nats://127.0.0.1:4222"
 
-// contextDir is where the nats tool keeps its files. Without a home there are none.
+// contextDir returns where the nats tool keeps its files; "" without a home.
 func (s *Settings) contextDir() string {
 	dir := configDir(s.sources.Environ, s.sources.Home)
 	if dir == "" {
@@ -35,9 +35,9 @@ func (s *Settings) contextDir() string {
 	return filepath.Join(dir, "nats")
 }
 
-// Contexts are the names of the nats tool's contexts.
+// Contexts returns the names of the nats tool's contexts.
 func (s *Settings) Contexts() []string {
-	files, _ := filepath.Glob(filepath.Join(s.contextDir(), "context", "*.json")) // fails only for a bad pattern
+	files, _ := filepath.Glob(filepath.Join(s.contextDir(), "context", "*.json")) // it fails only for a bad pattern
 	var names []string
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(file), ".json"))
@@ -45,7 +45,7 @@ func (s *Settings) Contexts() []string {
 	return names
 }
 
-// selected is the context that `nats context select` chose; "" if there is none.
+// selected returns the context that `nats context select` chose; "" if there is none.
 func (s *Settings) selected() string {
 	text, err := os.ReadFile(filepath.Join(s.contextDir(), "context.txt"))
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Settings) contextNames() string {
 	return "those that `nats context add` makes"
 }
 
-// parseContext says nothing of values: there may be secrets among them. Keys that other versions of
-// the nats tool may know are let be.
+// parseContext keeps values out of its errors, because there may be secrets among them. It ignores
+// keys that other versions of the nats tool may have.
 func parseContext(name, path string, text []byte) (layer, error) {
 	var said map[string]any
 	if err := json.Unmarshal(text, &said); err != nil {

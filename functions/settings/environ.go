@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// environment is what os.Environ gives.
+// environment is the result of os.Environ.
 type environment []string
 
-// get is a variable's value.
+// get returns a variable's value.
 func (e environment) get(name string) string {
 	for _, kv := range e {
 		if k, v, _ := strings.Cut(kv, "="); k == name {
@@ -20,7 +20,7 @@ func (e environment) get(name string) string {
 	return ""
 }
 
-// first is the value of the first of names that is set.
+// first returns the value of the first of names that is set.
 func (e environment) first(names ...string) string {
 	_, value := e.which(names...)
 	return value
@@ -35,7 +35,7 @@ func (e environment) which(names ...string) (name, value string) {
 	return "", ""
 }
 
-// layer is what the environment says. mc's hosts are asked where no variable names a store.
+// layer returns the settings of the environment. It uses mc's hosts if no variable names a store.
 func (e environment) layer() (layer, error) {
 	l := layer{}
 	for _, setting := range All() {
@@ -54,7 +54,7 @@ func (e environment) layer() (layer, error) {
 	return l, e.host(l)
 }
 
-// ignoresEndpoints is AWS's way of saying that no endpoint counts but AWS's own.
+// ignoresEndpoints reports whether AWS's variable says that only AWS's own endpoints count.
 func (e environment) ignoresEndpoints() bool {
 	return strings.EqualFold(e.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true")
 }
@@ -66,7 +66,7 @@ func withScheme(endpoint string) string {
 	return "https://" + endpoint
 }
 
-// pairKeys go together: they are of one place.
+// pairKeys go together: they are taken from one place.
 var pairKeys = []Key{StoreAccess, StoreSecret, StoreSession}
 
 // keys takes access key and secret from the first pair of variables that has both, so that they
@@ -90,7 +90,8 @@ func (e environment) keys(l layer) {
 const hostPrefix = "MC_HOST_"
 
 // host takes a store from mc's variable, MC_HOST_<alias>=https://ACCESS:SECRET@host or
-// https://ACCESS:SECRET:SESSION@host. Of several, the one whose alias is "stoker" is meant.
+// https://ACCESS:SECRET:SESSION@host. If there are several, it takes the one whose alias is
+// "stoker".
 func (e environment) host(l layer) error {
 	var aliases []string
 	for _, kv := range e {
@@ -112,7 +113,7 @@ func (e environment) host(l layer) error {
 	return parseHost(name, e.get(name), l)
 }
 
-// parseHost never shows what it parses: there is a secret in it.
+// parseHost never shows its argument, which contains a secret.
 func parseHost(name, value string, l layer) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// file reads the configuration file. One that nobody named may be missing.
+// file reads the configuration file. It may be missing if no setting names it.
 func (s *Settings) file() (layer, error) {
 	path, named := s.filePath()
 	if path == "" {
@@ -31,7 +31,7 @@ func (s *Settings) file() (layer, error) {
 	return parseFile(path, text)
 }
 
-// filePath is the file, and what names it; "" if nothing does.
+// filePath returns the file, and what names it; "" if nothing does.
 func (s *Settings) filePath() (path, named string) {
 	if s.sources.File != "" {
 		return s.expand(s.sources.File), " (--config-file)"
@@ -45,8 +45,8 @@ func (s *Settings) filePath() (path, named string) {
 	return "", ""
 }
 
-// parseFile reads YAML: keys as All has them, where a dot is a level. Relative paths begin at the
-// file's folder.
+// parseFile parses YAML: keys as in All, where a dot is a level. Relative paths begin at the file's
+// directory.
 func parseFile(path string, text []byte) (layer, error) {
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -61,8 +61,8 @@ func parseFile(path string, text []byte) (layer, error) {
 	return f.said, nil
 }
 
-// notYAML is err with its place in the file. It says nothing of values: there may be secrets among
-// them.
+// notYAML returns err with its position in the file. It shows no values, because there may be
+// secrets among them.
 func notYAML(path string, err error) error {
 	known, ok := errors.AsType[yaml.Error](err)
 	if !ok || known.GetToken() == nil {
@@ -117,7 +117,7 @@ func (f *file) entry(key string, entry *ast.MappingValueNode) error {
 	return nil
 }
 
-// scalar is a value as it is written, without quotes; "" of none.
+// scalar returns a value as it is written, without quotes; "" for none.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.NullNode:
@@ -130,13 +130,14 @@ func scalar(node ast.Node) (text string, ok bool) {
 	return "", false
 }
 
-// wrong is a mistake in the file. It says nothing of values: there may be secrets among them.
+// wrong returns an error for a mistake in the file. It shows no values, because there may be
+// secrets among them.
 func (f *file) wrong(at ast.Node, format string, args ...any) error {
 	position := at.GetToken().Position
 	return fmt.Errorf("%s:%d:%d: %s", f.path, position.Line, position.Column, fmt.Sprintf(format, args...))
 }
 
-// groups are the keys that have others below them.
+// groups returns the keys that have others below them.
 func groups() (names []string) {
 	for _, setting := range All() {
 		if group, _, below := strings.Cut(string(setting.Key), "."); below && !slices.Contains(names, group) {
@@ -146,7 +147,7 @@ func groups() (names []string) {
 	return names
 }
 
-// siblings are the keys that could have been meant by one that isn't there.
+// siblings returns the keys that could have been meant by one that doesn't exist.
 func siblings(key string) string {
 	group, _, nested := strings.Cut(key, ".")
 	var names []string

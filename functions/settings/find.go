@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Sources are the places that are looked at.
+// Sources are the places where settings are looked up.
 type Sources struct {
-	Flags   map[Key]string // those that were given
+	Flags   map[Key]string // the flags that were given
 	Environ []string       // as os.Environ has it
-	Home    string         // the user's home folder; "" if there is none
+	Home    string         // the user's home directory; "" if there is none
 	File    string         // the configuration file that a flag names; "": STOKER_CONFIG, else config.yaml in Dir("XDG_CONFIG_HOME")
 }
 
-// Settings are what was found. Contexts and profiles are read when Bus, Store or Values needs them,
-// so that a broken one does not affect callers that do not use it.
+// Settings are the settings that were found. Contexts and profiles are read when Bus, Store or
+// Values needs them, so that a broken one does not affect callers that do not use it.
 type Settings struct {
 	File string // the configuration file; "" if there is none
 
@@ -23,7 +23,7 @@ type Settings struct {
 	places  layers // flags, environment, file
 }
 
-// Find looks at flags, environment and file.
+// Find reads flags, environment and file.
 func Find(sources Sources) (*Settings, error) {
 	s := &Settings{sources: sources, env: environment(sources.Environ)}
 	fromEnv, err := s.env.layer()
@@ -48,10 +48,10 @@ func (s *Settings) flags() layer {
 	return given
 }
 
-// Value finds a setting that neither a context nor a profile speaks of.
+// Value returns a setting that is in no context and no profile.
 func (s *Settings) Value(key Key) Value { return s.value(s.places, key) }
 
-// value finds a setting in places, or else its default.
+// value returns a setting in places, or else its default.
 func (s *Settings) value(places layers, key Key) Value {
 	v := places.find(key)
 	if v.From == "" {
@@ -66,7 +66,7 @@ func (s *Settings) value(places layers, key Key) Value {
 	return v
 }
 
-// standard is a setting's default.
+// standard returns a setting's default.
 func (s *Settings) standard(key Key) string {
 	if key == Data {
 		return DataDir(s.sources.Environ, s.sources.Home)
@@ -75,7 +75,7 @@ func (s *Settings) standard(key Key) string {
 	return setting.Default
 }
 
-// Values are all settings. An error leaves out what it is about.
+// Values returns all settings. If there is an error, those that it concerns are missing.
 func (s *Settings) Values() ([]Value, error) {
 	bus, err := s.busPlaces()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Settings) Values() ([]Value, error) {
 	return all, nil
 }
 
-// expand makes a path of one that begins at home.
+// expand replaces ~ at the beginning of a path.
 func (s *Settings) expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && s.sources.Home != "" {
 		return filepath.Join(s.sources.Home, rest)
@@ -107,7 +107,7 @@ func (s *Settings) expand(path string) string {
 	return path
 }
 
-// DataDir is where the local stack keeps its data, by the XDG base directory specification.
+// DataDir returns where the local stack keeps its data, by the XDG base directory specification.
 func DataDir(environ []string, home string) string {
 	if dir := base(environ, home, "XDG_DATA_HOME", ".local", "share"); dir != "" {
 		return filepath.Join(dir, "stoker")
@@ -115,12 +115,13 @@ func DataDir(environ []string, home string) string {
 	return "stoker-data"
 }
 
-// configDir is the folder that the configurations of all programs are in; "" if there is none.
+// configDir returns the directory of the configurations of all programs; "" if there is none.
 func configDir(environ []string, home string) string {
 	return base(environ, home, "XDG_CONFIG_HOME", ".config")
 }
 
-// base is a base directory: what the variable says, if that is absolute, else a folder below home.
+// base returns a base directory: the variable's value if that is absolute, else a directory below
+// home.
 func base(environ []string, home, variable string, below ...string) string {
 	if dir := environment(environ).first(variable); filepath.IsAbs(dir) {
 		return dir

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// home is an empty machine's home folder with files, by their paths below it.
+// home returns the home directory of an empty machine, with files by their paths below it.
 func home(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func home(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// everything is said of the bus's address in every place there is.
+// everything sets the bus's address in every place there is.
 func everything(t *testing.T) Sources {
 	return Sources{
 		Flags:   map[Key]string{BusURL: "flag"},
@@ -64,7 +64,7 @@ func TestFlagsGoBeforeEnvironmentFileAndTheSelectedContext(t *testing.T) {
 	}
 }
 
-// A context's place is right behind what names it.
+// A context's place comes right after the one that names it.
 func TestAContextStandsBehindWhatNamesIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -89,7 +89,7 @@ func TestAContextStandsBehindWhatNamesIt(t *testing.T) {
 	}
 }
 
-// What a context that nobody named says goes to nobody else's server.
+// The credentials of a context that was not named are sent to no other server.
 func TestTheSelectedContextLendsNoCredentials(t *testing.T) {
 	t.Parallel()
 	sources := everything(t)
@@ -210,7 +210,7 @@ func everyPart(sources Sources) (*Settings, error) {
 	return found, err
 }
 
-// A file with other settings must not end the program, nor may a secret in it be shown.
+// A file with other settings must not end the program, and a secret in it must not be shown.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{"root: s3://a\nnats: {url: x}", "nats:\n  - a", "&a a: *a", "store: {ca: ~/x}", "? [a]\n: b", "{[", "---\n---\n", "root: |\n  x\n", "nats: !!str x", "<<: {a: b}"} {
 		f.Add(seed)

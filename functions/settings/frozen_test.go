@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/infra/compat"
 )
 
-// A configuration file that was once good stays so: its keys are read, and together the frozen ones
-// have every key there is. A key that comes is frozen in a file of its own; one that goes is still
-// read, for as long as anybody may have it.
+// A configuration file that was once valid stays valid: its keys are read, and together the frozen
+// files have every key there is. A new key is frozen in a file of its own; a removed one is still
+// read, for as long as a file may have it.
 func TestConfigurationFilesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/frozen/config.*.yaml")

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Value is a setting that was found, and where.
+// Value is a setting, and where it was found.
 type Value struct {
 	Setting
 	Text string
 	From string // --nats, NATS_URL, a file with its line, a context, default; "": it is not set
 }
 
-// Shown is the text as anybody may read it: a secret is hidden, and the password in an address.
+// Shown returns the text for display: it hides a secret, and the password in an address.
 func (v Value) Shown() string {
 	switch {
 	case v.Text == "":
@@ -40,7 +40,7 @@ func withoutUsers(addresses string) string {
 	return strings.Join(all, ",")
 }
 
-// layer is what one place says. Of several, the first that has a key counts.
+// layer has the settings of one place. Of several layers, the first that has a key counts.
 type layer map[Key]Value
 
 func (l layer) set(key Key, text, from string) {
@@ -62,7 +62,7 @@ func (l layers) find(key Key) Value {
 	return Value{Setting: s}
 }
 
-// strongest is the index of the first layer that says one of keys; -1 if none does.
+// strongest returns the index of the first layer that has one of keys; -1 if none does.
 func (l layers) strongest(keys ...Key) int {
 	for i, layer := range l {
 		for _, key := range keys {
@@ -74,8 +74,8 @@ func (l layers) strongest(keys ...Key) int {
 	return -1
 }
 
-// together keeps keys of the strongest place that has one of them, so that halves of two places
-// never mix.
+// together keeps keys only in the strongest place that has one of them, so that halves of two
+// places never mix.
 func (l layers) together(keys ...Key) layers {
 	first := l.strongest(keys...)
 	kept := make(layers, len(l))
@@ -90,7 +90,7 @@ func (l layers) together(keys ...Key) layers {
 	return kept
 }
 
-// behind puts more right behind the layer at i; at the end where i is -1.
+// behind inserts more right after the layer at i; at the end if i is -1.
 func (l layers) behind(i int, more layer) layers {
 	if i < 0 {
 		return append(append(layers{}, l...), more)

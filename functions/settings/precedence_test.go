@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// place says a setting in one of its places, and how Value.From calls that.
+// place sets a setting in one of its places, and is what Value.From calls that.
 type place struct {
 	from string
 	say  func(*Sources)
 }
 
-// placesOf are those of a setting, the strongest first: its flag, its variables in their order, the
-// file.
+// placesOf returns the places of a setting, the strongest first: its flag, its variables in their
+// order, the file.
 func placesOf(s Setting, file string) (all []place) {
 	if s.Flag != "" {
 		all = append(all, place{"--" + s.Flag, func(to *Sources) { to.Flags = map[Key]string{s.Key: "/by-flag"} }})
@@ -25,7 +25,7 @@ func placesOf(s Setting, file string) (all []place) {
 	return append(all, place{file, func(to *Sources) { to.File = file }})
 }
 
-// otherKeys are the variables that complete a store's key in the variable of that number.
+// otherKeys returns the variables that complete a store's key in the variable of that number.
 func otherKeys(key Key, number int) (all []string) {
 	if key != StoreAccess && key != StoreSecret && key != StoreSession {
 		return nil
@@ -38,7 +38,7 @@ func otherKeys(key Key, number int) (all []string) {
 	return all
 }
 
-// inFile is a configuration file that says one setting.
+// inFile returns a configuration file with one setting.
 func inFile(key Key) string {
 	text := ""
 	parts := strings.Split(string(key), ".")
@@ -52,8 +52,8 @@ func inFile(key Key) string {
 	return text
 }
 
-// For each setting: a stronger place wins, whatever the weaker ones hold, and without any the
-// default.
+// For each setting, a stronger place overrides weaker ones whatever these contain, and without any
+// the default counts.
 func TestOfEverySettingTheStrongestPlaceCounts(t *testing.T) {
 	t.Parallel()
 	for _, s := range All() {
@@ -85,7 +85,7 @@ func TestOfEverySettingTheStrongestPlaceCounts(t *testing.T) {
 	}
 }
 
-// What is secret is hidden wherever it was said, and what isn't is shown.
+// A secret is hidden wherever it was set, and other settings are shown.
 func TestOfEverySettingOnlySecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	secrets := map[Key]bool{}

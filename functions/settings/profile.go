@@ -16,14 +16,14 @@ type Keys struct {
 	Expires                            time.Time
 }
 
-// Provider returns keys: those of a profile, which may come from another service.
+// Provider returns the keys of a profile, which may come from another service.
 type Provider func(ctx context.Context) (Keys, error)
 
-// profileKeys is no setting of its own: a profile with credentials sets it to its name.
+// profileKeys is not a setting of its own: a profile with credentials sets it to its name.
 const profileKeys Key = "store.profile's keys"
 
-// readProfile reads what ~/.aws/config and ~/.aws/credentials say of a profile. The default one may
-// be missing.
+// readProfile reads a profile from ~/.aws/config and ~/.aws/credentials. The default one may be
+// missing.
 func (s *Settings) readProfile(ctx context.Context, name string, named bool) (layer, error) {
 	shared, err := config.LoadSharedConfigProfile(ctx, name, func(o *config.LoadSharedConfigOptions) {
 		o.ConfigFiles, o.CredentialsFiles = []string{s.awsFile("AWS_CONFIG_FILE", "config")}, []string{s.awsFile("AWS_SHARED_CREDENTIALS_FILE", "credentials")}
@@ -63,7 +63,7 @@ func givesKeys(c config.SharedConfig) bool {
 		c.WebIdentityTokenFile != "" || c.SSOSession != nil || c.SSOStartURL != "" || c.LoginSession != ""
 }
 
-// awsFile is one of AWS's two files: where the variable says, else in ~/.aws.
+// awsFile returns the path of one of AWS's two files: the variable's value, else in ~/.aws.
 func (s *Settings) awsFile(variable, name string) string {
 	if path := s.env.get(variable); path != "" {
 		return s.expand(path)
@@ -74,8 +74,8 @@ func (s *Settings) awsFile(variable, name string) string {
 	return filepath.Join(s.sources.Home, ".aws", name)
 }
 
-// provider asks AWS's own package for a profile's keys, which may come of another profile, a role,
-// a program or a sign-in.
+// provider asks AWS's own package for a profile's keys, which may come from another profile, a
+// role, a program or a sign-in.
 func (s *Settings) provider(profile string) Provider {
 	return func(ctx context.Context) (Keys, error) {
 		loaded, err := config.LoadDefaultConfig(ctx, config.WithSharedConfigProfile(profile),

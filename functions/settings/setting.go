@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Key names a setting: the way to it in the configuration file, with dots.
+// Key is the name of a setting: its path in the configuration file, with dots.
 type Key string
 
 // The settings.
@@ -59,19 +59,19 @@ const (
 	LineageDisabled  Key = "openlineage.disabled"
 )
 
-// Setting is what there is to say of a key.
+// Setting describes a key.
 type Setting struct {
 	Key     Key
-	Flag    string   // that all commands have; "" where there is none
+	Flag    string   // flag that all commands have; "" if there is none
 	Env     []string // the first that is set counts
 	Default string
 	Secret  bool     // never shown
-	isPath  bool     // a file or folder: ~ is the home folder
-	Says    string   // for people
-	Words   []string // that it may be, for completion; nil: anything
+	isPath  bool     // a file or directory: ~ is the home directory
+	Says    string   // description for users
+	Words   []string // possible values, for completion; nil: any
 }
 
-// All are the settings, in the order in which they are shown.
+// All returns the settings, in the order in which they are shown.
 func All() []Setting {
 	return []Setting{
 		{Key: Output, Flag: "output", Env: []string{"STOKER_OUTPUT"}, Default: "table", Says: "format of results: table, json or yaml"},
@@ -128,7 +128,7 @@ func All() []Setting {
 	}
 }
 
-// setting finds the one of a key.
+// setting returns the setting of a key.
 func setting(key Key) (Setting, bool) {
 	for _, s := range All() {
 		if s.Key == key {
@@ -138,7 +138,7 @@ func setting(key Key) (Setting, bool) {
 	return Setting{}, false
 }
 
-// Help is what a flag's help says: what it is, and by which variables else it is said.
+// Help returns the help of a flag: its description, and the variables that also set it.
 func (s Setting) Help() string {
 	if len(s.Env) == 0 {
 		return s.Says

@@ -7,12 +7,12 @@ import (
 
 // Store is an object store and the credentials for it.
 type Store struct {
-	Endpoint, From string // the server's address, and who named it; "default" if nobody did
+	Endpoint, From string // the server's address, and where it was set; "default" if it was not
 	Region         string
 	CA             string // a file
 
-	AccessKey, SecretKey, SessionToken string // empty: Profile's, or looked for further on
-	// Credentials are the profile's: nil where none counts.
+	AccessKey, SecretKey, SessionToken string // empty: Profile's, or those that the client finds
+	// Credentials are the profile's: nil if no profile's count.
 	Credentials Provider
 }
 
@@ -21,7 +21,7 @@ func (s Store) Named() bool {
 	return s.From != "default" || s.AccessKey != "" || s.Credentials != nil
 }
 
-// Store finds the store.
+// Store returns the settings of the store.
 func (s *Settings) Store() (Store, error) {
 	places, err := s.storePlaces()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Settings) Store() (Store, error) {
 }
 
 // storePlaces adds to flags, environment and file the AWS profile that one of them names, or else
-// the default one. Keys are of one place.
+// the default one. Keys come from one place.
 func (s *Settings) storePlaces() (layers, error) {
 	name, at := "default", -1
 	if named := s.places.find(StoreProfile); named.Text != "" {

@@ -1,10 +1,9 @@
 //go:build stoker_cuda
 
 // Command stoker-cuda is a module binary: Stoker's compiled-in modules, trained on a GPU.
-// functions/runner starts it in the place of stoker itself for jobs of class gpu, once `stoker-cuda
-// probe` has said that there is one. It is a binary of its own because a program that links CUDA's
-// Go package ends at its start where no GPU is found: with status 1, and that package's line on
-// standard output.
+// functions/runner starts it instead of stoker itself for jobs of class gpu, once `stoker-cuda
+// probe` has found a GPU. It is a separate binary because a program that links CUDA's Go package
+// exits at its start if there is no GPU: with status 1, and that package's line on standard output.
 package main
 
 import (
@@ -46,15 +45,15 @@ func exit(err error) {
 	}
 }
 
-// found is what probe prints. functions/runner reads it.
+// found is the output of probe, which functions/runner reads.
 type found struct {
 	Device string `json:"device"`
-	Memory int64  `json:"memory"` // bytes, in all
+	Memory int64  `json:"memory"` // bytes, in total
 	BLAS   string `json:"blas,omitempty"`
-	NoBLAS string `json:"no_blas,omitempty"` // why products are by kernels of ours
+	NoBLAS string `json:"no_blas,omitempty"` // why products use our own kernels
 }
 
-// probe opens the GPU and loads the kernels, so that what it says can be relied on.
+// probe opens the GPU and loads the kernels, so that its output can be relied on.
 func probe() error {
 	device, err := driver.Open()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestTheBinaryWithoutAGPUSaysSoAndEnds builds the binary, and hides from it what GPUs there are.
+// TestTheBinaryWithoutAGPUSaysSoAndEnds builds the binary, and hides all GPUs from it.
 func TestTheBinaryWithoutAGPUSaysSoAndEnds(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "stoker-cuda")

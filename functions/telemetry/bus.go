@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Bus returns bus with telemetry: events and jobs carry their position in the trace of their
-// run, and sent, claimed and settled messages are counted. It keeps every contract of bus. On nil
+// Bus returns bus with telemetry: events and jobs carry their position in the trace of their run,
+// and sent, claimed and settled messages are counted. It keeps every contract of bus. If t is nil
 // it returns bus itself.
 func (t *Telemetry) Bus(bus events.Bus) events.Bus {
 	if t == nil {
@@ -28,7 +28,7 @@ type observedBus struct {
 	t *Telemetry
 
 	mu    sync.Mutex
-	steps map[string]position // that running attempts have reported
+	steps map[string]position // steps that running attempts have reported
 }
 
 // Publish implements events.EventLog.
@@ -65,7 +65,7 @@ func (b *observedBus) Enqueue(ctx context.Context, j events.Job) error {
 	})
 }
 
-// Subjects, with braces around what differs from message to message.
+// Subjects, with braces around the parts that differ between messages.
 const (
 	eventTemplate = "events.{kind}.{pipeline}.{run}.{id}"
 	jobTemplate   = "jobs.{function}.{class}.{job}"
@@ -77,7 +77,7 @@ const (
 type sending struct {
 	destination, template, id string
 	run                       run
-	place                     Place // as it is so far
+	place                     Place // its position so far
 }
 
 // send traces and times do, which sends a message with its position in the trace.
@@ -127,7 +127,8 @@ const (
 
 var system = attribute.String("messaging.system", "nats")
 
-// labels are those of a metric about messages: never a value that differs from message to message.
+// labels returns the labels of a metric about messages: never a value that differs between
+// messages.
 func labels(operation, to string, err error) []attribute.KeyValue {
 	all := []attribute.KeyValue{operationName.String(operation), system, template.String(to)}
 	if kind := classOf(err); kind != "" {
@@ -147,7 +148,7 @@ func (t *Telemetry) countResult(ctx context.Context, f events.Event) {
 	}
 }
 
-// DeadLetter implements events.Bus.
+// DeadLetter implements events.DeadLetterQueue.
 func (b *observedBus) DeadLetter(ctx context.Context, d events.DeadLetter) error {
 	err := b.Bus.DeadLetter(ctx, d)
 	if err == nil {
@@ -191,8 +192,8 @@ func (t *Telemetry) consumed(ctx context.Context, template string) {
 	t.add(ctx, func(m *meters) metric.Int64Counter { return m.consumed }, 1, labels("receive", template, nil)...)
 }
 
-// Report implements events.bus. Steps are counted as they are reported; a trial that begins,
-// or that resumes from a checkpoint, starts counting at its current step.
+// Report implements events.Bus. Steps are counted as they are reported; a trial that begins, or
+// that resumes from a checkpoint, starts counting at its current step.
 func (b *observedBus) Report(ctx context.Context, p events.Progress) error {
 	if isTraining(p.Phase) && p.Step > 0 {
 		b.mu.Lock()
@@ -206,7 +207,7 @@ func (b *observedBus) Report(ctx context.Context, p events.Progress) error {
 	return b.Bus.Report(ctx, p)
 }
 
-// position is how far an attempt has got.
+// position is how far an attempt has progressed.
 type position struct {
 	phase string
 	step  int

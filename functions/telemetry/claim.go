@@ -35,7 +35,7 @@ func (b *observedBus) claim(ctx context.Context, f events.Function, taken events
 const leaveTime = 5 * time.Minute
 
 // KeepAlive implements events.Claim. Work that doesn't return in time after its ctx has ended
-// hangs.
+// counts as hanging.
 func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error) error {
 	c.held = c.Claim.KeepAlive(ctx, func(ctx context.Context) error {
 		returned := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sink is an OpenTelemetry collector for traces: it takes them by OTLP over HTTP.
+// sink is an OpenTelemetry collector for traces: it receives them by OTLP over HTTP.
 type sink struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
@@ -50,7 +50,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// value is the value of a span's attribute; nil, which is all zeros, if it has none.
+// value returns the value of a span's attribute; nil, whose fields are all zero, if it has none.
 func value(span *tracepb.Span, key string) *commonpb.AnyValue {
 	for _, attribute := range span.Attributes {
 		if attribute.Key == key {

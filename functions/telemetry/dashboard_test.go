@@ -69,7 +69,7 @@ var summed = regexp.MustCompile(`sum *(by \([^)]*\) *)?\(stoker_queue_`)
 // Labels that Prometheus itself adds to what it scrapes.
 var added = []string{"job", "instance"}
 
-// Every metric and label that the dashboard and the alerts query is one that the program serves.
+// The program serves every metric and label that the dashboard and the alerts query.
 func TestDashboardAndAlertsQueryExistingMetrics(t *testing.T) {
 	t.Parallel()
 	labels := map[string]known{} // by metric

@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// quick is a function whose jobs do what the test says.
+// quick is a function whose jobs are done by the test.
 type quick struct {
 	does func(ctx context.Context, task worker.Task) error
 }
@@ -52,7 +52,7 @@ func job(id string) events.Job {
 	}
 }
 
-// work enqueues a job and has it worked on.
+// work enqueues a job and runs a worker on it.
 func work(t testing.TB, bus events.Bus, tele *telemetry.Telemetry, j events.Job, does func(context.Context, worker.Task) error) {
 	t.Helper()
 	if err := bus.Enqueue(context.Background(), j); err != nil {
@@ -115,7 +115,7 @@ func TestNilTelemetryCostsNothing(t *testing.T) {
 	}
 }
 
-// allocationsAJob bounds the allocations of a job's spans: about fifteen for each.
+// allocationsAJob limits the allocations of a job's spans: about fifteen for each.
 const allocationsAJob = 200
 
 func TestTracingAJobCostsABoundedNumberOfAllocations(t *testing.T) {
@@ -191,7 +191,7 @@ func BenchmarkTracing(b *testing.B) {
 	b.ReportMetric((traced.allocations-plain.allocations)/jobs, "added-allocs/op")
 }
 
-// spending is what some jobs took.
+// spending is what some jobs consumed.
 type spending struct{ seconds, cpu, allocations float64 }
 
 // spentOn works on b.N jobs. The CPU time ends when the spans of the last one are sent.

@@ -91,18 +91,18 @@ func (t *Telemetry) Checkpoint(ctx context.Context, pipeline string, bytes int64
 
 func pipelineKey(name string) attribute.KeyValue { return attribute.String("pipeline", name) }
 
-// lagTime bounds how long a scrape waits for the bus.
+// lagTime limits how long a scrape waits for the bus.
 const lagTime = 2 * time.Second
 
 // Queue is the state of a durable consumer.
 type Queue struct {
 	Stream, Consumer string
 	Waiting, Running uint64 // not delivered yet; delivered and not settled
-	Redelivered      uint64 // of those that run, delivered more than once
+	Redelivered      uint64 // those in progress that were delivered more than once
 }
 
-// Queues reads the lag of queues by ask whenever metrics are collected. A lag that can't be read
-// then is left out.
+// Queues reads the lag of queues with ask whenever metrics are collected. A lag that can't be read
+// is left out.
 func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 	if t == nil || t.meters == nil {
 		return nil

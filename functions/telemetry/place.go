@@ -15,7 +15,7 @@ import (
 // Trace Context. The zero Place is none.
 type Place struct{ Parent, State string }
 
-// PlaceOf is the position of the span of ctx; the zero Place without one.
+// PlaceOf returns the position of the span of ctx; the zero Place without one.
 func PlaceOf(ctx context.Context) Place {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return Place{}
@@ -34,16 +34,16 @@ func (p Place) Within(ctx context.Context) context.Context {
 	return w3c.Extract(ctx, propagation.MapCarrier{"traceparent": p.Parent, "tracestate": p.State})
 }
 
-// span is the span context of a place; an invalid one if it can't be read.
+// span returns the span context of a place; an invalid one if it can't be read.
 func (p Place) span() trace.SpanContext {
 	return trace.SpanContextFromContext(p.Within(context.Background()))
 }
 
-// run names a run that has a trace.
+// run identifies a run that has a trace.
 type run struct{ pipeline, name string }
 
-// trace is that of a run for which upstream names none: all events of the run have it, whichever
-// process handles them, and however often.
+// trace returns the id of a run's trace if upstream names none: all events of the run have it,
+// whichever process handles them, and however often.
 func (r run) trace() (id trace.TraceID) {
 	sum := sha256.Sum256([]byte("stoker run " + strconv.Itoa(len(r.pipeline)) + " " + r.pipeline + " " + r.name))
 	copy(id[:], sum[:])
@@ -51,8 +51,8 @@ func (r run) trace() (id trace.TraceID) {
 }
 
 // enter returns ctx at the position of a message of a run. A ctx that is in the message's own trace
-// stays as it is; a span of another run, during which the message came up, becomes a link and no
-// parent.
+// stays as it is; if it has a span of another run, during which the message was sent, that becomes
+// a link and not the parent.
 func enter(ctx context.Context, p Place, r run) (context.Context, []trace.SpanStartOption) {
 	here, there := trace.SpanContextFromContext(ctx), p.span()
 	var options []trace.SpanStartOption
@@ -88,8 +88,8 @@ func CausedBy(ctx context.Context, places ...Place) context.Context {
 // causes is the context key of links for the next message.
 type causes struct{}
 
-// attemptSpan is the id of the span of an attempt, by which the next attempt, on any machine, finds
-// the one before it. A job that is enqueued again counts its attempts anew: message is its
+// attemptSpan returns the id of the span of an attempt, by which the next attempt, on any machine,
+// finds the one before it. A job that is enqueued again counts its attempts anew: message is its
 // sequence.
 func attemptSpan(job string, message uint64, number int) (id trace.SpanID) {
 	sum := sha256.Sum256([]byte("stoker attempt " + job + " " + strconv.FormatUint(message, 10) + " " + strconv.Itoa(number)))
@@ -97,7 +97,7 @@ func attemptSpan(job string, message uint64, number int) (id trace.SpanID) {
 	return id
 }
 
-// again is a link to the attempt before this one, in the same trace; none for a first attempt.
+// again returns a link to the attempt before this one, in the same trace; none for a first attempt.
 func again(in trace.TraceID, job string, message uint64, number int) []trace.SpanStartOption {
 	if number < 2 {
 		return nil
@@ -114,14 +114,14 @@ type spanOf struct{}
 // rootOf is the context key of the id of the trace that the next span begins.
 type rootOf struct{}
 
-// runIDs makes the ids of spans and traces: random as W3C requires, except for those in a ctx.
+// runIDs generates the ids of spans and traces: random as W3C requires, except for those in a ctx.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
 func (g runIDs) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 	id, named := ctx.Value(rootOf{}).(trace.TraceID)
 	if !named {
-		_, _ = rand.Read(id[:]) // it never fails
+		_, _ = rand.Read(id[:]) // Read never fails
 	}
 	return id, g.NewSpanID(ctx, id)
 }

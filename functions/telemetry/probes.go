@@ -20,7 +20,8 @@ import (
 //	          each missing need
 //	/metrics  its metrics, in Prometheus's format
 //
-// They hold no secret and change nothing: every client that reaches the address may read them.
+// They contain no secret and change nothing: every client that can connect to the address may read
+// them.
 type Probes struct {
 	t        *Telemetry
 	needs    map[string]Need
@@ -33,11 +34,11 @@ type Probes struct {
 	state  []string  // what was missing then
 }
 
-// Need checks something that a process can't work without. It returns nil if that answers, and ends
-// with its ctx.
+// Need checks a dependency that a process can't work without. It returns nil if the dependency
+// answers, and ends with its ctx.
 type Need func(ctx context.Context) error
 
-// Probes make the paths of a process that has needs, by name, and that stops when ctx ends.
+// Probes returns the probes of a process that has needs, by name, and that stops when ctx ends.
 func (t *Telemetry) Probes(ctx context.Context, needs map[string]Need) *Probes {
 	return &Probes{t: t, needs: needs, leaving: ctx.Done(), now: time.Now, needTime: needTime}
 }
@@ -119,7 +120,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// headerTime bounds how long a client may take to send its headers.
+// headerTime limits how long a client may take to send its headers.
 const headerTime = 5 * time.Second
 
 // Serve serves h on an address, host:port, while do runs. do begins when the address is open.
@@ -141,9 +142,9 @@ func Serve(ctx context.Context, address string, h http.Handler, do func(ctx cont
 	return do(ctx, listener.Addr())
 }
 
-// loops records by when each bounded operation must end: a request to a queue, the handling of an
-// event, the work on a job whose lease was lost. An operation that is overdue hangs, and would
-// never end. Work without a bound is not recorded: its lease bounds it.
+// loops records when each operation with a limit must end: a request to a queue, the handling of an
+// event, the work on a job whose lease was lost. An overdue operation hangs, and would never end.
+// Work without a limit is not recorded: its lease limits it.
 type loops struct {
 	now func() time.Time
 
@@ -159,10 +160,10 @@ type turn struct {
 
 func newLoops(now func() time.Time) *loops { return &loops{now: now, going: map[uint64]turn{}} }
 
-// slack is how much longer than its bound an operation may take before it counts as hanging.
+// slack is how much longer than its limit an operation may take before it counts as hanging.
 const slack = time.Minute
 
-// begin records that an operation begins that must end within a time. ended must be called.
+// begin records the beginning of an operation that must end within a time. ended must be called.
 func (l *loops) begin(what string, within time.Duration) (ended func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

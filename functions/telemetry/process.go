@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Job begins the work on a claimed job: one attempt, from here until the span's End. If spans are
+// Job begins the span of a claimed job: one attempt, from here until the span's End. If spans are
 // not collected here, ctx is at the job's position in the trace, for log lines and for a module
 // that traces by itself. message is the job's sequence on the queue: with it, an attempt has a link
 // to the one before it, whichever process made that.
@@ -25,11 +25,11 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, att
 	}, attribute.String("stoker.job", job.ID), attribute.String("stoker.attempt", attempt.ID), attribute.Int("stoker.attempt.number", attempt.Number))
 }
 
-// eventTime bounds the handling of an event.
+// eventTime limits the handling of an event.
 const eventTime = 5 * time.Minute
 
-// Event begins the handling of a delivered event. A message that is no event has no span. If spans
-// are not collected here, ctx is at the event's position in the trace.
+// Event begins the span of handling a delivered event. An invalid event has no span. If spans are
+// not collected here, ctx is at the event's position in the trace.
 func (t *Telemetry) Event(ctx context.Context, r events.Recorded) (context.Context, Span) {
 	if t == nil {
 		return Place{r.Event.Trace, r.Event.TraceState}.Within(ctx), Span{}
@@ -49,8 +49,8 @@ func (t *Telemetry) Event(ctx context.Context, r events.Recorded) (context.Conte
 	return ctx, span
 }
 
-// Marker begins the publication of an event for an upload, by a bridge, in the trace of the event's
-// run.
+// Marker begins the span of publishing an event for an upload, by a bridge, in the trace of the
+// event's run.
 func (t *Telemetry) Marker(ctx context.Context, f events.Event) (context.Context, Span) {
 	if t == nil {
 		return Place{f.Trace, f.TraceState}.Within(ctx), Span{}
@@ -66,11 +66,11 @@ type handling struct {
 	run                       run
 	place                     Place
 
-	attempt  int    // at a job, from 1; 0 for other messages
+	attempt  int    // attempt at a job, from 1; 0 for other messages
 	sequence uint64 // of the job on the queue
 }
 
-// trace is the trace that the work is a part of.
+// trace returns the trace that the work is a part of.
 func (h handling) trace(in context.Context) trace.TraceID {
 	if here := trace.SpanContextFromContext(in); here.IsValid() {
 		return here.TraceID()

@@ -38,7 +38,7 @@ const (
 	upstreamSpan  = "b7ad6b7169203331"
 )
 
-// A run is one trace, from upstream's event to the one of its model, on a real bus and with real
+// A run is one trace, from upstream's event to its model's event, on a real bus and with real
 // training. A second run on the same inputs finds the model, and is a trace of its own, whether
 // upstream names one or not.
 func TestARunIsOneTrace(t *testing.T) {

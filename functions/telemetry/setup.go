@@ -21,7 +21,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// wanted is what OpenTelemetry's variables ask for.
+// wanted is what OpenTelemetry's variables request.
 type wanted struct{ traces, metrics bool }
 
 // asked reads the variables that name a collector; the SDK reads its address and all others itself.
@@ -50,7 +50,7 @@ func askedFor(signal string) (bool, error) {
 	return exporter == "otlp" || exporter == "" && there, nil
 }
 
-// describe is the resource of this process, with what OTEL_SERVICE_NAME and
+// describe returns the resource of this process, with what OTEL_SERVICE_NAME and
 // OTEL_RESOURCE_ATTRIBUTES add or override.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	self, err := resource.New(ctx,
@@ -63,7 +63,7 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 }
 
 // openTraces begins to collect spans. The SDK samples them by OTEL_TRACES_SAMPLER, or else as
-// upstream has.
+// upstream does.
 func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, self *resource.Resource) error {
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(self), sdktrace.WithIDGenerator(runIDs{})}
 	if wants.traces {
@@ -83,7 +83,7 @@ func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, 
 	return nil
 }
 
-// openMetrics begins to count.
+// openMetrics begins to collect metrics.
 func (t *Telemetry) openMetrics(ctx context.Context, opts Options, wants wanted, self *resource.Resource) error {
 	options := []sdkmetric.Option{sdkmetric.WithResource(self)}
 	if wants.metrics {
@@ -110,8 +110,8 @@ func (t *Telemetry) openMetrics(ctx context.Context, opts Options, wants wanted,
 	return err
 }
 
-// loggedExporter logs that a collector takes no spans: the SDK's own message would not reach the
-// log.
+// loggedExporter logs that a collector does not accept spans: the SDK's own message would not reach
+// the log.
 type loggedExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger

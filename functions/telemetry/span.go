@@ -12,10 +12,10 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Span is a part of a trace. The zero value is none.
+// Span is a part of a trace. The zero value is no span.
 type Span struct {
 	span trace.Span
-	then func(error) // further reports at the end
+	then func(error) // called at the end
 }
 
 // Start begins a child of the span that ctx carries, and does nothing if there is none. It is used
@@ -46,8 +46,8 @@ func (s Span) Count(key string, value int64) {
 	}
 }
 
-// End ends the span, with the error that err points to by then, if any. A Waiting is no error, nor
-// is it that a job was cancelled.
+// End ends the span, with the error that err points to by then, if any. A Waiting is not an error,
+// nor is a cancelled job.
 func (s Span) End(err *error) {
 	var failed error
 	if err != nil {
@@ -65,7 +65,7 @@ func (s Span) End(err *error) {
 	}
 }
 
-// Waiting is an error without a failure: something is waited for.
+// Waiting is an error that is not a failure: the job waits for something.
 type Waiting interface {
 	error
 	IsWaiting()
@@ -74,8 +74,8 @@ type Waiting interface {
 // errorType is OpenTelemetry's key for the class of an error.
 const errorType = "error.type"
 
-// classOf is the class of an error, from a short list: a kind of failure, lost for a lease, or
-// refused, conflict, and so on for errors of the bus. "" for no error.
+// classOf returns the class of an error, from a short list: a kind of failure, lost for a lease, or
+// refused, conflict, and so on for errors of the bus; "" for no error.
 func classOf(err error) string {
 	if err == nil || errors.Is(err, events.ErrCancelled) || errors.Is(err, events.ErrEmpty) {
 		return ""
@@ -108,10 +108,10 @@ var errorTypes = []struct {
 	{"too_large", events.ErrTooLarge}, {"closed", events.ErrClosed}, {"timeout", context.DeadlineExceeded}, {"stopped", context.Canceled},
 }
 
-// FromEnviron is the position in a trace of the process that started this one: TRACEPARENT and
+// FromEnviron returns the position in a trace of the process that started this one: TRACEPARENT and
 // TRACESTATE, as OpenTelemetry's specification of environment variables as context propagation
-// carriers has them. The zero Place if they are not set. The error says that TRACEPARENT can't be
-// read; W3C Trace Context requires that such a value is ignored.
+// carriers defines them. It returns the zero Place if they are not set. The error says that
+// TRACEPARENT can't be read; W3C Trace Context requires that such a value is ignored.
 func FromEnviron(lookup func(name string) string) (Place, error) {
 	p := Place{Parent: lookup("TRACEPARENT"), State: lookup("TRACESTATE")}
 	if p.Parent == "" {
@@ -123,7 +123,7 @@ func FromEnviron(lookup func(name string) string) (Place, error) {
 	return PlaceOf(p.Within(context.Background())), nil // a TRACESTATE that can't be read is left out
 }
 
-// TraceID is the id of the trace; "" for the zero Place.
+// TraceID returns the id of the trace; "" for the zero Place.
 func (p Place) TraceID() string {
 	if s := p.span(); s.IsValid() {
 		return s.TraceID().String()
@@ -131,5 +131,5 @@ func (p Place) TraceID() string {
 	return ""
 }
 
-// TraceOf is the id of the trace that a run is in if upstream names none.
+// TraceOf returns the id of the trace that a run is in if upstream names none.
 func TraceOf(pipeline, name string) string { return run{pipeline, name}.trace().String() }

@@ -27,7 +27,7 @@ func TestABusWithTelemetryPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	bustest.RunInBubble(t, func(t *testing.T) bustest.Bus {
 		bus := bustest.NewMemory(bustest.Lease)
-		return watchedBus{counting(t).Bus(bus), bus} // traced, messages would not come as they were sent
+		return watchedBus{counting(t).Bus(bus), bus} // traced messages would differ from those that were sent
 	})
 }
 

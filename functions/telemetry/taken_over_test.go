@@ -33,7 +33,7 @@ import (
 const shortLease = 3 * time.Second
 
 // A search whose first attempt crashes, and a training whose first worker is killed, are parts of
-// the trace of their run, and each second attempt has a link to the first.
+// their run's trace, and each second attempt has a link to the first.
 func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease to run out")
@@ -78,7 +78,7 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	}
 }
 
-// hands do jobs of a real bus, by the real functions, one at a time.
+// hands execute jobs of a real bus, with the real functions, one at a time.
 type hands struct {
 	*testing.T
 	bus     events.Bus
@@ -152,7 +152,7 @@ func (crashing) Handle(context.Context, worker.Task) ([]events.Event, error) {
 	return nil, events.Fail(events.FailureCrash, errors.New("signal: killed"))
 }
 
-// doomedEnv makes this binary a worker that is killed at work, on the bus that it names.
+// doomedEnv makes this binary a worker that is killed at work, on the bus at that address.
 const doomedEnv = "STOKER_TEST_DOOMED"
 
 // dieAtWork has a process claim the train job and kills it. It returns the process's span.
@@ -213,8 +213,8 @@ func (s *sink) inOneTree(t *testing.T) int {
 	return len(s.spans)
 }
 
-// attempts are the spans of attempts at the job of a function, which must have the numbers, and be
-// children of the span that enqueued it.
+// attempts returns the spans of attempts at the job of a function, which must have the numbers, and
+// be children of the span that enqueued it.
 func (s *sink) attempts(t *testing.T, function string, numbers ...int64) (all []*tracepb.Span) {
 	t.Helper()
 	sent := s.named(t, "send jobs."+function)

@@ -14,13 +14,13 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Telemetry records traces and metrics of one process. Its methods may be called from several
+// Telemetry records traces and metrics of one process. Its methods may be called by several
 // goroutines at once; those of nil do nothing.
 type Telemetry struct {
 	tracing bool
 	tracer  trace.Tracer
 	meters  *meters      // nil: metrics are not collected
-	metrics http.Handler // in Prometheus's format; nil without
+	metrics http.Handler // in Prometheus's format; nil without metrics
 	loops   *loops
 	log     *slog.Logger
 
@@ -32,14 +32,14 @@ type Telemetry struct {
 type Options struct {
 	Service string // name of the process, such as stoker-worker, if OTEL_SERVICE_NAME is not set
 	Version string
-	Scraped bool         // metrics are kept for Metrics too, not only for OTLP
-	Logger  *slog.Logger // logs that spans or metrics can't be sent
+	Scraped bool         // metrics are also kept for Metrics, not only sent by OTLP
+	Logger  *slog.Logger // logs errors in sending spans or metrics
 
-	Spans sdktrace.SpanProcessor // gets all spans too; for tests, and for other exporters
+	Spans sdktrace.SpanProcessor // also gets all spans; for tests, and for other exporters
 }
 
-// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they ask for.
-// With none of them set, and nothing in the options, it returns nil. An error names the variable.
+// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they request.
+// If none of them is set, and nothing in the options, it returns nil. An error names the variable.
 func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -69,11 +69,11 @@ func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 // scope is OpenTelemetry's name of this instrumentation.
 const scope = "github.com/stoker-ml/stoker"
 
-// closeTime bounds how long a process that ends waits for its collector.
+// closeTime limits how long a process that ends waits for its collector.
 const closeTime = 5 * time.Second
 
-// Close sends what is left. It continues for a moment after ctx ended, because the last spans end
-// when a process stops.
+// Close sends what has not been sent. It continues for a moment after ctx ended, because the last
+// spans end when a process stops.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -95,7 +95,7 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// Metrics serves all metrics in Prometheus's format. nil if metrics are not collected.
+// Metrics serves all metrics in Prometheus's format; nil if metrics are not collected.
 func (t *Telemetry) Metrics() http.Handler {
 	if t == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// Without a collector, the trace of upstream is passed on as it came: to the log, to the worker of
-// the job, and in the event.
+// Without a collector, upstream's trace is passed on unchanged: to the log, to the worker of the
+// job, and in the event.
 func TestATraceIsPassedOnWithoutACollector(t *testing.T) {
 	t.Parallel()
 	for name, tele := range map[string]*telemetry.Telemetry{"nobody": nil, "counting": counting(t)} {

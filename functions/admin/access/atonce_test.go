@@ -13,7 +13,7 @@ import (
 // far is how long an unanswered request would wait; a refusal comes long before.
 const far = 8 * time.Minute
 
-// TestARefusalToMakeStreamsComesAtOnce, of streams that exist too.
+// TestARefusalToMakeStreamsComesAtOnce checks it also for streams that exist.
 func TestARefusalToMakeStreamsComesAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -27,7 +27,7 @@ func TestARefusalToMakeStreamsComesAtOnce(t *testing.T) {
 	}
 }
 
-// TestARefusalOfASurveyComesAtOnce although upstream's requests go to another domain.
+// TestARefusalOfASurveyComesAtOnce checks it although upstream's requests go to another domain.
 func TestARefusalOfASurveyComesAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)

@@ -69,7 +69,7 @@ func TestTheToolBacksUpAndRestoresAsAnOperator(t *testing.T) {
 	}
 }
 
-// created is when each stream was made; a restore makes it anew.
+// created returns when each stream was created; a restore creates it anew.
 func created(t *testing.T, client js.JetStream) map[string]string {
 	t.Helper()
 	at := map[string]string{}
@@ -83,7 +83,7 @@ func created(t *testing.T, client js.JetStream) map[string]string {
 	return at
 }
 
-// shell runs a script in a folder, with the tools and the environment of a role.
+// shell runs a script in a directory, with the tools and the environment of a role.
 func shell(ctx context.Context, server tenants, role access.Role, tools, folder, script string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = folder

@@ -6,8 +6,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Permissions are subjects in the syntax of NATS, in a server's configuration and in a user's JWT
-// alike. What is not allowed is refused; what is denied is refused even where it is allowed.
+// Permissions are subjects in the syntax of NATS, the same in a server's configuration and in a
+// user's JWT. A subject that is not allowed is refused; one that is denied is refused even if it is
+// allowed.
 type Permissions struct {
 	Publish   Subjects `json:"publish"`
 	Subscribe Subjects `json:"subscribe"`
@@ -20,8 +21,8 @@ type Subjects struct {
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// Bus is what a role may do on the bus, within its account: all that the role's programs need, and
-// as little more as subjects can express.
+// Bus returns what a role may do on the bus, within its account: all that the role's programs need,
+// and as little more as subjects can express.
 func (r Role) Bus(s Scope) (Permissions, error) {
 	g, err := r.grant(s)
 	if err != nil {
@@ -38,11 +39,11 @@ func (r Role) Bus(s Scope) (Permissions, error) {
 
 // Need is an operation of a role on the bus, and the permissions for it.
 type Need struct {
-	To                 string // a verb: "take train jobs"
+	To                 string // a verb and its object: "take train jobs"
 	Publish, Subscribe []string
 }
 
-// Needs are the operations of a role, in the order of its programs. Bus allows all of them.
+// Needs returns the operations of a role, in the order of its programs. Bus allows all of them.
 func (r Role) Needs(s Scope) ([]Need, error) {
 	g, err := r.grant(s)
 	return g.needs, err
@@ -96,7 +97,7 @@ func (g *grant) dispatcher() {
 	g.connect()
 	g.to("take events")
 	g.take(events.StreamEvents, dispatching)
-	g.makeOwn(events.StreamEvents, dispatching) // if it was deleted
+	g.makeOwn(events.StreamEvents, dispatching) // its consumer may have been deleted
 	g.to("read events and jobs")
 	g.read(events.StreamEvents)
 	g.get(events.StreamEvents, events.StreamJobs)
@@ -118,8 +119,8 @@ func (g *grant) dispatcher() {
 }
 
 // worker claims jobs of its classes under leases, publishes their outcomes, and writes the logs of
-// studies, whose trials are jobs. It is the only role that asks and serves the hosts of one model:
-// those of its classes.
+// studies, whose trials are jobs. It is the only role that requests from and replies for the hosts
+// of one model: those of its classes.
 func (g *grant) worker(s Scope) {
 	g.connect()
 	classes := s.Classes
@@ -152,12 +153,13 @@ func (g *grant) worker(s Scope) {
 	}
 }
 
-// bridge reads bucket notifications, checks what events of them would do, and publishes these.
+// bridge reads bucket notifications, checks what events made from them would do, and publishes
+// these.
 func (g *grant) bridge() {
 	g.connect()
 	g.to("take bucket notifications")
 	g.take(events.StreamBuckets, bridging)
-	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // not made with the streams: a tenant may have no bridge
+	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // not created with the streams: a tenant may have no bridge
 	g.get(events.StreamBuckets)
 	g.deadLetter()
 	g.to("check what an event will do")
@@ -171,7 +173,7 @@ func (g *grant) bridge() {
 	g.publishKinds(events.ByBridge)
 }
 
-// console reads everything, and the state of consumers, and may change none.
+// console reads everything, and the state of consumers, and may change nothing.
 func (g *grant) console() {
 	g.connect()
 	g.to("read events, dead letters, studies and progress")

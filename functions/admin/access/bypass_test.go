@@ -14,13 +14,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Ways around a policy: requests that Stoker's programs never send, and that a role's key could.
+// Ways around a policy: requests that Stoker's programs never send, but that a client with a role's
+// key could.
 func TestWaysAroundAPolicyAreRefused(t *testing.T) {
 	t.Parallel()
 	tryBypasses(t, startObjects(t, place, "models", "uploads"))
 }
 
-// tryBypasses has upstream and the console try to reach a committed model, another tenant's
+// tryBypasses makes upstream and the console try to access a committed model, another tenant's
 // objects, and further rights.
 func tryBypasses(t *testing.T, store objects) {
 	t.Helper()
@@ -108,7 +109,7 @@ func denied(err error) bool {
 	return code == "AccessDenied" || strings.Contains(err.Error(), "status 403")
 }
 
-// tool is a client that sends any request.
+// tool returns a client that sends arbitrary requests.
 func (o objects) tool(t *testing.T, user string) (minio.Core, *http.Client) {
 	t.Helper()
 	key, transport := o.credentials(user, secretOf(user)), http.RoundTripper(http.DefaultTransport)

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
-// TestADispatcherMakesItsConsumerAgain after it was deleted, at its old sequence, without an
-// operator.
+// TestADispatcherMakesItsConsumerAgain checks it after the consumer was deleted, at its old
+// sequence, without an operator.
 func TestADispatcherMakesItsConsumerAgain(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -37,7 +37,7 @@ func TestADispatcherMakesItsConsumerAgain(t *testing.T) {
 	if err := client.DeleteConsumer(t.Context(), events.StreamEvents, dispatch.Reader); err != nil {
 		t.Fatal(err)
 	}
-	for range 5 { // it finds out first that the consumer is gone
+	for range 5 { // it first has to find out that the consumer is gone
 		if _, err = bus.Follow(t.Context(), dispatch.Reader, time.Second); errors.Is(err, events.ErrEmpty) {
 			break
 		}

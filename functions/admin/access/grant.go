@@ -30,17 +30,17 @@ func (g *grant) listen(subjects ...string) {
 	g.need().Subscribe = append(g.need().Subscribe, subjects...)
 }
 
-// connect is what every bus client requests when it connects.
+// connect permits what every bus client requests when it connects.
 func (g *grant) connect() { g.to("connect"); g.lookAt(keyValue(events.KVLeases)) }
 
-// lookAt permits to read how streams are configured and how much they hold, by subject too.
+// lookAt permits reading how streams are configured and how much they hold, also by subject.
 func (g *grant) lookAt(streams ...string) {
 	for _, stream := range streams {
 		g.publish(api("STREAM.INFO", stream))
 	}
 }
 
-// get permits to read single messages of streams, by number or subject.
+// get permits reading single messages of streams, by number or subject.
 func (g *grant) get(streams ...string) {
 	for _, stream := range streams {
 		g.lookAt(stream)
@@ -48,15 +48,16 @@ func (g *grant) get(streams ...string) {
 	}
 }
 
-// getCopies permits to read single messages of a stream from any server that has a copy, and not to
-// read the whole stream by asking its leader for one message after another.
+// getCopies permits reading single messages of a stream from any server that has a copy, but not
+// reading the whole stream by asking its leader for one message after another.
 func (g *grant) getCopies(stream string) {
 	g.lookAt(stream)
 	g.publish(api("DIRECT.GET", stream), api("DIRECT.GET", stream, ">"))
 }
 
-// read permits to read streams by short-lived consumers, and not by the durable ones: a client that
-// may make a consumer of any name could replace or remove those, and jobs or events would get lost.
+// read permits reading streams by short-lived consumers, but not by the durable ones: a client that
+// may create a consumer of any name could replace or remove those, and jobs or events would be
+// lost.
 func (g *grant) read(streams ...string) {
 	for _, stream := range streams {
 		g.lookAt(stream)
@@ -70,8 +71,8 @@ func (g *grant) read(streams ...string) {
 	}
 }
 
-// guard denies a durable consumer to a role that may make others on its stream, unless take or hear
-// permits it again.
+// guard denies a durable consumer to a role that may create others on its stream, unless take or
+// hear permits it again.
 func (g *grant) guard(stream, consumer string) {
 	made := api("CONSUMER.CREATE", stream, consumer)
 	if !g.may(made) {
@@ -84,16 +85,16 @@ func (g *grant) guard(stream, consumer string) {
 
 func (g *grant) may(subject string) bool { return slices.Contains(g.Publish.Allow, subject) }
 
-// take permits to receive from a durable consumer, and to acknowledge. Servers have two forms of
-// the subject of an acknowledgement; the second one names domain and account too.
+// take permits receiving from a durable consumer, and acknowledging. Servers have two forms of the
+// subject of an acknowledgement; the second one also contains domain and account.
 func (g *grant) take(stream, consumer string) {
 	g.publish(api("CONSUMER.INFO", stream, consumer), api("CONSUMER.MSG.NEXT", stream, consumer),
 		"$JS.ACK."+stream+"."+consumer+".>", "$JS.ACK.*.*."+stream+"."+consumer+".>")
 }
 
-// takeJobs permits to claim the jobs of a function and a class, and to make their consumer if it is
-// missing: one whose filter is theirs. A name can't be a pattern, so that "*" as class is any
-// consumer of the queue.
+// takeJobs permits claiming the jobs of a function and a class, and creating their consumer if it
+// is missing, with their filter. A name can't be a pattern, so "*" as class is any consumer of the
+// queue.
 func (g *grant) takeJobs(function, class string) {
 	consumer := function + "-" + class
 	if class == "*" {
@@ -103,7 +104,7 @@ func (g *grant) takeJobs(function, class string) {
 	g.publish(api("CONSUMER.CREATE", events.StreamJobs, consumer, jobs(function, class)))
 }
 
-// hear permits to use a durable consumer of that name, to make it if it is missing, and to change
+// hear permits using a durable consumer of that name, creating it if it is missing, and changing
 // its filter.
 func (g *grant) hear(stream, listener string) {
 	g.lookAt(stream)
@@ -111,34 +112,34 @@ func (g *grant) hear(stream, listener string) {
 	g.makeOwn(stream, listener)
 }
 
-// makeOwn permits to make or change a durable consumer of that name.
+// makeOwn permits creating or changing a durable consumer of that name.
 func (g *grant) makeOwn(stream, consumer string) {
 	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
 
-// deadLetter permits to append dead letters, and to look up whether one exists already.
+// deadLetter permits appending dead letters, and looking up whether one exists already.
 func (g *grant) deadLetter() {
 	g.to("dead-letter what can't be read")
 	g.lookAt(events.StreamDead)
 	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
 }
 
-// readKV permits to read and watch a bucket.
+// readKV permits reading and watching a bucket.
 func (g *grant) readKV(name string) {
 	g.read(keyValue(name))
 	g.get(keyValue(name))
 }
 
-// syncKV permits to make reads of a bucket linearizable, by writing a key that holds nothing.
+// syncKV permits making reads of a bucket linearizable, by writing a key without content.
 func (g *grant) syncKV(name string) { g.publish("$KV." + name + "./sync") }
 
-// writeKV permits to change a bucket, by keys: its stream stays closed.
+// writeKV permits changing a bucket through its keys: its stream stays closed.
 func (g *grant) writeKV(name string) { g.publish("$KV." + name + ".>") }
 
-// keyValue is the stream of a bucket.
+// keyValue returns the stream of a bucket.
 func keyValue(bucket string) string { return "KV_" + bucket }
 
-// api is the subject of a request to JetStream.
+// api returns the subject of a request to JetStream.
 func api(call string, tokens ...string) string {
 	return strings.Join(append([]string{"$JS.API", call}, tokens...), ".")
 }
@@ -158,8 +159,8 @@ func jobs(function, class string) string {
 	return events.JobFilter(events.Function(function), class)
 }
 
-// lasting are the durable consumers of a stream, those of listeners by the default names of their
-// commands.
+// lasting returns the durable consumers of a stream, those of listeners under the default names of
+// their commands.
 func lasting(stream string) []string {
 	switch stream {
 	case events.StreamEvents:
@@ -175,7 +176,7 @@ func lasting(stream string) []string {
 const (
 	dispatching  = "dispatch"
 	bridging     = "bridge"
-	notifying    = "notify-" // before the notifier's name
+	notifying    = "notify-" // followed by the notifier's name
 	standardName = "default"
 	exporting    = "openlineage"
 )

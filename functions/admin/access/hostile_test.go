@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// hostile are words with another meaning in a path, a subject, a key, a terminal, or for a reader.
+// hostile returns words with another meaning in a path, a subject, a key, a terminal, or to a
+// reader.
 func hostile() []string {
 	return []string{
 		"", ".", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/", `..\x`, `C:\x`, "~", "~/x", "-rf", "$HOME", "$(id)", "a b", " a", "a ", "a\tb",
@@ -21,7 +22,7 @@ func hostile() []string {
 }
 
 // TestHostileWordsReachNoOtherPathSubjectOrKey tries each hostile word at every input: it is
-// refused, or stays what it is.
+// refused or left unchanged.
 func TestHostileWordsReachNoOtherPathSubjectOrKey(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "models", Key: "acme"}
@@ -70,7 +71,7 @@ func isToken(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// stays checks that an address is refused, or is unchanged as text and a path below its folder.
+// stays checks that an address is refused, or is unchanged as text and a path below its directory.
 func stays(t *testing.T, address string) {
 	t.Helper()
 	ref, err := storage.ParseRef(address)

@@ -35,7 +35,8 @@ func askHost(ctx context.Context, bus *jetstream.Bus) error {
 	return err
 }
 
-// Workers ask and serve the hosts that train one model. Every other role is refused both, at once.
+// Workers send requests to the hosts that train one model, and serve them. Every other role is
+// refused both, at once.
 func TestWorkersAloneAskAndServeHosts(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -77,7 +78,7 @@ func TestWorkersAloneAskAndServeHosts(t *testing.T) {
 	}
 }
 
-// A worker of some classes reaches the hosts of these alone.
+// A worker of some classes can send requests only to the hosts of these.
 func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -127,7 +128,7 @@ func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
 	}
 }
 
-// A worker that serves a host replies below its subject only: a request could otherwise have it
+// A worker that serves a host may reply only below its subject: otherwise a request could make it
 // write wherever it may, in the name of another worker.
 func TestAHostRepliesBelowItsSubjectOnly(t *testing.T) {
 	t.Parallel()
@@ -154,7 +155,7 @@ func TestAHostRepliesBelowItsSubjectOnly(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := askHost(t.Context(), server.as(t, "acme", access.Worker)); err != nil { // after those
+	if err := askHost(t.Context(), server.as(t, "acme", access.Worker)); err != nil { // processed after those
 		t.Fatal(err)
 	}
 	if got := <-handled; got != "" || len(handled) > 0 {

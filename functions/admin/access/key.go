@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// NewKey makes a user's nkey: its seed is written to a new file that only its owner can read, and
-// the public key is returned for the server's configuration. An existing file is left as it is,
-// because a seed can't be made again.
+// NewKey creates a user's nkey: it writes the seed to a new file that only its owner can read, and
+// returns the public key for the server's configuration. It never overwrites a file, because a seed
+// can't be restored.
 func NewKey(file string) (public string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
-// TestATenantTakesNoMoreThanItsShare: a tenant that publishes without end reaches its own limit,
-// not that of others.
+// TestATenantTakesNoMoreThanItsShare publishes without end as one tenant, which reaches its own
+// limit, not that of others.
 func TestATenantTakesNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t, access.Limits{Store: "1MB", Memory: "200MB", Streams: 12, Consumers: 50})

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
-// needs are those of a role of the first tenant, and all of them as one.
+// needs returns the needs of a role of the first tenant, and all of them as one.
 func needs(t *testing.T, role access.Role) (list []access.Need, all jetstream.Permits) {
 	t.Helper()
 	list, err := role.Needs(scopes()[role])
@@ -46,8 +46,8 @@ func TestNeedsAreAllThatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTheServerIsAskedWhatARoleMay: each role may do all that it needs, and upstream none of the
-// operations of the others.
+// TestTheServerIsAskedWhatARoleMay checks that each role may do all that it needs, and that
+// upstream may do none of the operations of the others.
 func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -86,8 +86,8 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	}
 }
 
-// TestARefusalIsOfOneSubject: a server's refusal is kept by the client, and must not affect later
-// requests.
+// TestARefusalIsOfOneSubject checks that a server's refusal, which the client keeps, does not
+// affect later requests.
 func TestARefusalIsOfOneSubject(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -102,7 +102,7 @@ func TestARefusalIsOfOneSubject(t *testing.T) {
 	}
 }
 
-// holds is the contents of streams, and what waits for the consumers of jobs and events.
+// holds returns the content of streams, and what waits for the consumers of jobs and events.
 func holds(t *testing.T, server tenants) map[string]any {
 	t.Helper()
 	options := server.options(t, "acme", access.Operator)

@@ -10,8 +10,8 @@ import (
 
 // Place is where a deployment, or one tenant of it, keeps its objects.
 type Place struct {
-	Root   storage.Ref   // of artifacts: a bucket, or a prefix in one
-	Inputs []storage.Ref // where upstream puts what its events name, unless that is below Root
+	Root   storage.Ref   // where artifacts are: a bucket, or a prefix in one
+	Inputs []storage.Ref // where upstream puts the objects that its events name, unless that is below Root
 
 	// ListAll lets roles list whole buckets instead of their own prefixes. Amazon S3 needs it:
 	// without permission to list the bucket it answers 403 for a missing object, instead of
@@ -26,35 +26,35 @@ type Policy struct {
 	Statement []Statement
 }
 
-// Statement allows something. Nothing is denied: what no statement allows is refused.
+// Statement allows something. There are no denials: what no statement allows is refused.
 type Statement struct {
 	Sid       string
 	Effect    string
-	Principal *Principal `json:",omitempty"` // of a bucket's policy
+	Principal *Principal `json:",omitempty"` // in a bucket's policy
 	Action    []string
 	Resource  []string
 	Condition map[string]map[string][]string `json:",omitempty"`
 }
 
-// Principal is who a statement of a bucket's policy is about: ARNs on AWS, access keys on
+// Principal names whom a statement of a bucket's policy applies to: ARNs on AWS, access keys on
 // versitygw.
 type Principal struct{ AWS []string }
 
 const (
-	policyVersion = "2012-10-17" // of the language
+	policyVersion = "2012-10-17" // version of the policy language
 	arn           = "arn:aws:s3:::"
 )
 
-// The actions of storage/s3: an object is examined as it is read, and a large one is written in
-// parts.
+// The actions of storage/s3: an object's metadata is read with the permission to read it, and a
+// large one is written in parts.
 var (
 	reading = []string{"s3:GetObject"}
 	writing = []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
 	keeping = []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
 )
 
-// Policy is what a role may do in the store, as a policy of the user or the service account that
-// has the role. Roles without access to the store have none.
+// Policy returns what a role may do in the store, as a policy of the user or the service account
+// that has the role. Roles without access to the store have none.
 func (r Role) Policy(at Place) (Policy, error) {
 	if err := at.check(r); err != nil {
 		return Policy{}, err
@@ -104,7 +104,7 @@ func wild(ref storage.Ref) bool {
 	return false
 }
 
-// allow permits actions below places, and to list these.
+// allow permits actions below places, and listing these.
 func (p *Policy) allow(what string, actions []string, places []storage.Ref, listAll bool) {
 	if len(places) == 0 {
 		return
@@ -119,7 +119,7 @@ func (p *Policy) allow(what string, actions []string, places []storage.Ref, list
 	}
 }
 
-// listing permits to list a place, and nothing outside it.
+// listing permits listing a place, and nothing outside it.
 func listing(sid string, place storage.Ref, all bool) Statement {
 	s := Statement{Sid: sid, Effect: "Allow", Action: []string{"s3:ListBucket"}, Resource: []string{arn + place.Bucket}}
 	if place.Key != "" && !all {
@@ -128,9 +128,9 @@ func listing(sid string, place storage.Ref, all bool) Statement {
 	return s
 }
 
-// BucketPolicy is the policy of one bucket, for stores that keep policies with buckets and not with
-// users. It is made from the policies of all roles, by principal, without what they say of other
-// buckets.
+// BucketPolicy returns the policy of one bucket, for stores that keep policies with buckets and not
+// with users. It is made from the policies of all roles, by principal, without their statements
+// about other buckets.
 func BucketPolicy(bucket string, of map[string]Policy) Policy {
 	all := Policy{Version: policyVersion}
 	for i, principal := range slices.Sorted(maps.Keys(of)) {
@@ -147,7 +147,7 @@ func BucketPolicy(bucket string, of map[string]Policy) Policy {
 	return all
 }
 
-// within are the resources that are a bucket, or in it.
+// within returns the resources that are a bucket, or in it.
 func within(bucket string, resources []string) (found []string) {
 	for _, resource := range resources {
 		if resource == arn+bucket || len(resource) > len(arn+bucket) && resource[:len(arn+bucket)+1] == arn+bucket+"/" {

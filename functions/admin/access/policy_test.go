@@ -10,13 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// TestEachRoleDoesItsWork shows what the policies allow; this is the rest.
+// TestEachRoleDoesItsWork shows what the policies allow; this test tries the rest.
 func TestTheStoreRefusesWhatIsAnothersBusiness(t *testing.T) {
 	t.Parallel()
 	tryPolicies(t, startObjects(t, place, "models", "uploads"))
 }
 
-// tryPolicies has each role read, write, list and remove its own and others' objects.
+// tryPolicies makes each role read, write, list and remove its own and others' objects.
 func tryPolicies(t *testing.T, store objects) {
 	t.Helper()
 	root := store.as(t, rootKey, rootSecret)

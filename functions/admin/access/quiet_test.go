@@ -10,11 +10,11 @@ import (
 	"github.com/stoker-ml/stoker/local/natsserver"
 )
 
-// TestAskingWhatARoleMayLogsNoWarning: the operators of a server would look for the client that
-// sends unreadable requests.
+// TestAskingWhatARoleMayLogsNoWarning: a warning would make the operators of a server look for the
+// client that sends unreadable requests.
 func TestAskingWhatARoleMayLogsNoWarning(t *testing.T) {
 	t.Parallel()
-	var said bytes.Buffer // read when the server has ended
+	var said bytes.Buffer // read after the server has ended
 	server, err := natsserver.Start(t.Context(), natsserver.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/access"
 )
 
-// raw is a client that sends any request.
+// raw returns a client that sends arbitrary requests.
 func raw(t *testing.T, server tenants, role access.Role) (conn *nats.Conn, refusals <-chan error) {
 	t.Helper()
 	key, err := nats.NkeyOptionFromSeed(server.seed("acme", role))
@@ -55,7 +55,7 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 			"$JS.API.DIRECT.GET.EVENTS", // with any body
 			"$JS.API.STREAM.MSG.GET.EVENTS", "$JS.API.STREAM.DELETE.EVENTS", "$JS.API.STREAM.PURGE.EVENTS", "$JS.API.STREAM.MSG.DELETE.EVENTS",
 			"$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.LIST.EVENTS", "$JS.API.STREAM.LIST", "$JS.ACK.EVENTS.dispatch.1.1.1.1.1",
-			"events.examples-ready.penguin", // the run is missing: no event's subject
+			"events.examples-ready.penguin", // the run is missing: not the subject of an event
 		},
 		access.Console: {
 			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.CREATE.EVENTS.dispatch.events.>", // in the dispatcher's place

@@ -27,7 +27,7 @@ type received chan string
 
 func (c received) Send(_ context.Context, e openlineage.Event) error { c <- string(e.Type); return nil }
 
-// hook is a webhook.
+// hook returns the address of a webhook.
 func (c received) hook(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func (c received) next(t *testing.T, n int) (got []string) {
 
 // TestNotifierAndExporterNeedTheirRolesAlone: a notifier sends a failure, a dead letter and a job
 // that a foreign client terminated to a webhook; an exporter sends the same failure to a catalog,
-// as it comes and from the whole log. Neither needs more than its role permits.
+// as it arrives and from the whole log. Neither needs more than its role permits.
 func TestNotifierAndExporterNeedTheirRolesAlone(t *testing.T) {
 	t.Parallel()
 	server := startTenants(t)
@@ -103,7 +103,8 @@ func TestNotifierAndExporterNeedTheirRolesAlone(t *testing.T) {
 	}
 }
 
-// listening waits until a listener has its consumer: what came before is not delivered to it.
+// listening waits until a listener has its consumer, because earlier messages are not delivered to
+// it.
 func listening(t *testing.T, server tenants, stream, name string) {
 	t.Helper()
 	conn, _ := raw(t, server, access.Operator)

@@ -22,7 +22,7 @@ type try struct {
 	do            func(context.Context, *jetstream.Bus) error
 }
 
-// forbidden is what each role's programs could try that belongs to others.
+// forbidden returns what each role's programs could try that belongs to others.
 func forbidden() map[access.Role][]try {
 	return map[access.Role][]try{
 		access.Upstream: {

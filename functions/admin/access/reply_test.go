@@ -28,7 +28,7 @@ func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	// This reply comes after those: the stream handles one message after the other.
+	// This reply arrives after those: the stream handles one message after the other.
 	event := examples("penguin")
 	event.ID = "2"
 	if _, err := server.as(t, "acme", access.Upstream).Publish(t.Context(), event); err != nil {

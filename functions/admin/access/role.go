@@ -16,11 +16,11 @@ const (
 	Upstream   Role = "upstream"   // publishes the events of its pipelines, and uploads what they name
 	Dispatcher Role = "dispatcher" // joins events and enqueues jobs; does not use the store
 	Worker     Role = "worker"     // works on jobs: reads inputs, writes models
-	Bridge     Role = "bridge"     // publishes events of uploads and of HTTP, and checks what they will do
+	Bridge     Role = "bridge"     // publishes events for uploads and for HTTP requests, and checks what they will do
 	Console    Role = "console"    // reads everything, changes nothing
 	Notifier   Role = "notifier"   // sends failures to a webhook; does not use the store
 	Exporter   Role = "exporter"   // sends lineage to a catalog: reads like the console, with a consumer of events
-	Operator   Role = "operator"   // whatever Stoker can do in the account: makes streams, deploys, retries, cancels, collects
+	Operator   Role = "operator"   // whatever Stoker can do in the account: creates streams, deploys, retries, cancels, collects garbage
 )
 
 // Roles lists every role.
@@ -47,10 +47,10 @@ func names(roles []Role, between string) string {
 // Scope narrows a role. A field that a role does not use is refused, so that no operator relies on
 // a limit without effect.
 type Scope struct {
-	Pipelines []string      // of an upstream: whose events it may publish; at least one
-	Kinds     []events.Kind // of an upstream: which of them; default: examples.ready and transform.ready
-	Classes   []string      // of a worker: whose jobs it may claim; default: any
-	Names     []string      // of a notifier or an exporter: of its consumers; default: the one of its command
+	Pipelines []string      // of an upstream: pipelines whose events it may publish; at least one
+	Kinds     []events.Kind // of an upstream: kinds of these events; default: examples.ready and transform.ready
+	Classes   []string      // of a worker: classes whose jobs it may claim; default: any
+	Names     []string      // of a notifier or an exporter: names of its consumers; default: the one of its command
 	Inbox     string        // prefix for replies; default: _INBOX. and the role; a User's: _INBOX. and its name
 }
 
@@ -101,13 +101,13 @@ func (s Scope) checkNames(role Role) error {
 }
 
 func (s Scope) kinds() []events.Kind {
-	if len(s.Kinds) == 0 { // data alone: the others say how it is used
+	if len(s.Kinds) == 0 { // only inputs: the other roles' kinds don't depend on it
 		return []events.Kind{events.KindExamplesReady, events.KindTransformReady}
 	}
 	return s.Kinds
 }
 
-// places are the names of a notifier's or an exporter's durable consumers.
+// places returns the names of a notifier's or an exporter's durable consumers.
 func (s Scope) places(role Role) (all []string) {
 	switch {
 	case role == Notifier && len(s.Names) == 0:

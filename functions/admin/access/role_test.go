@@ -50,7 +50,7 @@ func TestAWorkerOfOneClassTakesNoOther(t *testing.T) {
 	}
 }
 
-// A role that reads events must not be able to replace a durable consumer: each that is defined is
+// A role that reads events must not be able to replace a durable consumer: each defined one is
 // guarded by name.
 func TestEveryLastingConsumerOfEventsIsGuarded(t *testing.T) {
 	t.Parallel()

@@ -20,9 +20,9 @@ type Account struct {
 	Limits Limits
 }
 
-// Limits are what a tenant may use of JetStream. The zero value has the defaults.
+// Limits are what a tenant may use of JetStream. A zero value stands for the defaults.
 type Limits struct {
-	Store     string // of all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
+	Store     string // on all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
 	Memory    string // the same, in memory: PROGRESS, of 128 MiB, for each replica; default 1GB
 	Streams   int    // buckets are streams too; default 32
 	Consumers int    // of each stream; default 10000
@@ -33,14 +33,14 @@ type User struct {
 	Name  string // unique in its account; default: the role
 	Role  Role
 	Scope Scope
-	Key   string // the public key, U..., or $NAME of an environment variable of the server that has it
+	Key   string // the public key, U..., or $NAME of an environment variable of the server that contains it
 }
 
-// Title is the name of the user.
+// Title returns the name of the user.
 func (u User) Title() string { return cmp.Or(u.Name, string(u.Role)) }
 
-// Bus is what the user may do on the bus, within its account. Its inbox is its own: default _INBOX.
-// and its name.
+// Bus returns what the user may do on the bus, within its account. Its inbox is its own: default
+// _INBOX. and its name.
 func (u User) Bus() (Permissions, error) {
 	if err := events.CheckName("user", u.Title()); err != nil {
 		return Permissions{}, fmt.Errorf("role %s: %w", u.Role, err)
@@ -54,11 +54,11 @@ func (u User) scope() Scope {
 	return scope
 }
 
-// sizeText is a size in nats-server's configuration. Longer numbers of terabytes overflow it.
+// sizeText matches a size in nats-server's configuration. Longer numbers of terabytes overflow it.
 var sizeText = regexp.MustCompile(`^[1-9][0-9]{0,5}(KB|MB|GB|TB)$`)
 
-// withDefaults fills in missing limits, and refuses what the server would misread: for it a limit
-// below 0 is no limit.
+// withDefaults fills in missing limits, and refuses values that the server would misread: to it a
+// limit below 0 is no limit.
 func (l Limits) withDefaults() (Limits, error) {
 	l.Store, l.Memory = cmp.Or(l.Store, "32GB"), cmp.Or(l.Memory, "1GB")
 	for name, size := range map[string]string{"store": l.Store, "memory": l.Memory} {
@@ -73,7 +73,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// config is the server's configuration of the limits.
+// config returns the server's configuration of the limits.
 func (l Limits) config() string {
 	return fmt.Sprintf("jetstream { max_file: %s, max_memory: %s, max_streams: %d, max_consumers: %d }", l.Store, l.Memory, l.Streams, l.Consumers)
 }
@@ -83,7 +83,7 @@ var (
 	publicKey   = regexp.MustCompile(`^(U[A-Z2-7]{55}|\$[A-Z][A-Z0-9_]*)$`)
 )
 
-// check refuses what the server would misread.
+// check refuses values that the server would misread.
 func (a Account) check() error {
 	if !accountName.MatchString(a.Name) || strings.EqualFold(a.Name, "SYS") {
 		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
@@ -119,7 +119,7 @@ func (u User) apart(others []User) error {
 	return nil
 }
 
-// redacted keeps a seed out of errors: it looks much like a public key, and may be given by
+// redacted keeps a seed out of errors: it looks much like a public key, and may be passed by
 // mistake.
 func redacted(key string) string {
 	if strings.HasPrefix(key, "S") {
@@ -128,13 +128,13 @@ func redacted(key string) string {
 	return key
 }
 
-// WriteAccounts writes accounts as nats-server's configuration has them, to be included at its top
-// level. If one account is invalid, it writes nothing.
+// WriteAccounts writes accounts in the format of nats-server's configuration, to be included at its
+// top level. If one account is invalid, it writes nothing.
 //
-// Upstream's users are in an account of their own, <name>-upstream, to which the tenant's exports
-// the subjects of their events and nothing else. Within one account permissions would not confine
-// them: a request names the subject of its reply, and the server writes it there by its own
-// permissions, into a bucket too. A reply to another account stays in that account.
+// Upstream's users are in an account of their own, <name>-upstream, to which the tenant's account
+// exports only the subjects of their events. Within one account permissions would not confine them:
+// a request names the subject of its reply, and the server writes the reply there with its own
+// permissions, even into a bucket. A reply to another account stays in that account.
 func WriteAccounts(w io.Writer, accounts ...Account) error {
 	var text bytes.Buffer
 	p := &printer{&text}
@@ -165,7 +165,7 @@ type member struct {
 	allowed Permissions
 }
 
-// tenant writes a tenant's account, and that of its upstream, if it has any.
+// tenant writes a tenant's account, and that of its upstream, if it has one.
 func (p *printer) tenant(a Account) error {
 	var inside, upstream []member
 	var lent []string
@@ -203,8 +203,8 @@ func (p *printer) tenant(a Account) error {
 
 const upstreamSuffix = "-upstream"
 
-// borrowed is the name of a subject of the tenant in its upstream's account. Requests to JetStream
-// go to the tenant's, which is a domain of the tenant's name for them.
+// borrowed returns the name of a subject of the tenant in its upstream's account. Requests to
+// JetStream go to the tenant's, a domain with the tenant's name.
 func (a Account) borrowed(subject string) string {
 	if rest, ok := strings.CutPrefix(subject, "$JS.API."); ok {
 		return "$JS." + a.Name + ".API." + rest
@@ -254,7 +254,7 @@ func (p *printer) subjects(direction string, s Subjects) {
 	p.line(5, "}")
 }
 
-// list quotes each subject: $ begins a variable otherwise.
+// list quotes each subject, because an unquoted $ begins a variable.
 func (p *printer) list(name string, subjects []string) {
 	p.line(6, "%s: [", name)
 	for _, subject := range subjects {

@@ -37,8 +37,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// TestMain is also a module's process, and a versitygw with users, in a process of its own: it
-// changes the working directory.
+// TestMain also runs a module's process, and a versitygw with users in a process of its own,
+// because it changes the working directory.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "module":
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// certificate writes one for 127.0.0.1 in dir, which is its own authority, and its key.
+// certificate writes a self-signed certificate for 127.0.0.1 and its key to dir.
 func certificate(t *testing.T, dir string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -84,7 +84,7 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
-// startBus runs a NATS server by the text of a configuration, as its operators do.
+// startBus runs a NATS server with the text of a configuration, as its operators do.
 func startBus(t *testing.T, text string) *server.Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nats.conf")
@@ -110,10 +110,10 @@ func startBus(t *testing.T, text string) *server.Server {
 
 const rootKey, rootSecret = "root-key", "root-secret-of-this-test"
 
-// secretOf is the secret of a user of the store.
+// secretOf returns the secret of a user of the store.
 func secretOf(user string) string { return user + "-secret-of-this-test" }
 
-// serveStore runs versitygw over TLS on a folder, with a user for each role that uses the store.
+// serveStore runs versitygw over TLS on a directory, with a user for each role that uses the store.
 func serveStore(ctx context.Context, dir, address string) error {
 	data, attributes, users := filepath.Join(dir, "data"), filepath.Join(dir, "attributes"), filepath.Join(dir, "users")
 	for _, folder := range []string{data, attributes, users} {
@@ -149,7 +149,7 @@ func serveStore(ctx context.Context, dir, address string) error {
 // objects is a store with a policy for each role.
 type objects struct {
 	endpoint, ca string
-	keys         func(user, secret string) credentials.Value // of a user; nil: its name and its secret
+	keys         func(user, secret string) credentials.Value // credentials of a user; nil: its name and its secret
 }
 
 // startObjects runs a store with buckets, each with the policy of all roles that may use it.
@@ -183,7 +183,7 @@ func startObjects(t *testing.T, at access.Place, buckets ...string) objects {
 	}
 	policies := map[string]access.Policy{}
 	for _, role := range access.Roles() {
-		if policy, err := role.Policy(at); err == nil { // else it does not use the store
+		if policy, err := role.Policy(at); err == nil { // otherwise it does not use the store
 			policies[string(role)] = policy
 		}
 	}

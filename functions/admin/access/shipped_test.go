@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the files of infra/access anew")
 
 const shipped = "../../../infra/access"
 
-// TestTheShippedFilesAreCurrent checks that the files in infra are what this package makes: go test
-// ./functions/admin/access -run Shipped -update
+// TestTheShippedFilesAreCurrent checks that the files in infra are those that this package writes:
+// go test ./functions/admin/access -run Shipped -update
 func TestTheShippedFilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	account := access.Account{Name: "stoker"}

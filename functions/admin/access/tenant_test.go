@@ -19,7 +19,7 @@ type tenants struct {
 	grumbles           *grumbles
 }
 
-// scopes are those of the roles of the first tenant.
+// scopes returns the scopes of the roles of the first tenant.
 func scopes() map[access.Role]access.Scope {
 	return map[access.Role]access.Scope{access.Upstream: {Pipelines: []string{"penguin"}}}
 }
@@ -57,7 +57,7 @@ func (s tenants) seed(tenant string, role access.Role) string {
 	return filepath.Join(s.seeds, tenant+"-"+string(role))
 }
 
-// options are the options of a role's programs.
+// options returns the options of a role's programs.
 func (s tenants) options(t *testing.T, tenant string, role access.Role) jetstream.Options {
 	t.Helper()
 	allowed, err := role.Bus(scopes()[role])
@@ -66,7 +66,7 @@ func (s tenants) options(t *testing.T, tenant string, role access.Role) jetstrea
 	}
 	domain := ""
 	if role == access.Upstream {
-		domain = tenant // whose events it publishes
+		domain = tenant // the domain whose events it publishes
 	}
 	return jetstream.Options{
 		Domain: domain,
@@ -75,7 +75,7 @@ func (s tenants) options(t *testing.T, tenant string, role access.Role) jetstrea
 	}
 }
 
-// as connects a role of a tenant. The operator makes the streams.
+// as connects a role of a tenant. The operator creates the streams.
 func (s tenants) as(t *testing.T, tenant string, role access.Role) *jetstream.Bus {
 	t.Helper()
 	bus, err := jetstream.Connect(t.Context(), s.address, s.options(t, tenant, role))
@@ -86,7 +86,7 @@ func (s tenants) as(t *testing.T, tenant string, role access.Role) *jetstream.Bu
 	return bus
 }
 
-// grumbles keeps what the bus logs about permissions.
+// grumbles keeps the bus's log lines about permissions.
 type grumbles struct {
 	mu   sync.Mutex
 	said []string

@@ -48,7 +48,7 @@ func TestEverySecurityPromiseHasItsTests(t *testing.T) {
 // aside is a remark in parentheses after the name of a test.
 var aside = regexp.MustCompile(` \([^)]*\)`)
 
-// tableRows are the rows of all tables with three columns of a page, without their heads.
+// tableRows returns the rows of all tables with three columns of a page, without their heads.
 func tableRows(t *testing.T, path string) (rows [][3]string) {
 	t.Helper()
 	page, err := os.ReadFile(path)
@@ -72,7 +72,7 @@ func tableRows(t *testing.T, path string) (rows [][3]string) {
 
 var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
-// testsOf are the names of all tests below a folder.
+// testsOf returns the names of all tests below a directory.
 func testsOf(t *testing.T, root fs.FS) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

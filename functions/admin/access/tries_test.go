@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// What follows are single operations on a bus.
+// The functions below are single operations on a bus.
 
 type deed = func(context.Context, *jetstream.Bus) error
 
@@ -27,7 +27,7 @@ var model = events.Event{
 	Data: &events.ModelTrained{Model: events.Model{URI: "s3://models/acme/m", Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Module: "m", Inputs: []events.Artifact{}},
 }
 
-// job is one of the pipeline's.
+// job returns a job of the pipeline.
 func job(function events.Function) events.Job {
 	return events.Job{
 		ID: strings.Repeat("ab", 32), Function: function, Class: "cpu", Pipeline: "penguin", Revision: 1, Run: "monday", Spec: []byte(`{}`),
@@ -100,7 +100,7 @@ func notice(ctx context.Context, bus *jetstream.Bus) error {
 	return bus.Notify(ctx, "me", []byte("{}"))
 }
 
-// watch waits for the first progress, which never comes here.
+// watch waits for the first progress, which is never published here.
 func watch(ctx context.Context, bus *jetstream.Bus) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*quick)
 	defer cancel()

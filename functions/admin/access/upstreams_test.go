@@ -51,7 +51,7 @@ func startUpstreams(t *testing.T) upstreams {
 	return s
 }
 
-// bus is the bus for the upstream user of a pipeline.
+// bus returns the bus of the upstream user of a pipeline.
 func (s upstreams) bus(t *testing.T, pipeline string) *jetstream.Bus {
 	t.Helper()
 	bus, err := jetstream.Connect(t.Context(), s.address, jetstream.Options{
@@ -64,7 +64,7 @@ func (s upstreams) bus(t *testing.T, pipeline string) *jetstream.Bus {
 	return bus
 }
 
-// raw is a client of that user that sends any request.
+// raw returns a client of that user that sends arbitrary requests.
 func (s upstreams) raw(t *testing.T, pipeline string) (conn *nats.Conn, refusals <-chan error) {
 	t.Helper()
 	key, err := nats.NkeyOptionFromSeed(s.seed("acme", access.Role(pipeline)))
@@ -81,7 +81,7 @@ func (s upstreams) raw(t *testing.T, pipeline string) (conn *nats.Conn, refusals
 	return conn, said
 }
 
-// TestUpstreamsHearNothingOfEachOther: replies hold the events of a pipeline, and a client that
+// TestUpstreamsHearNothingOfEachOther: replies contain the events of a pipeline, and a client that
 // knows an inbox could subscribe to it.
 func TestUpstreamsHearNothingOfEachOther(t *testing.T) {
 	t.Parallel()

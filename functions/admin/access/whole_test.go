@@ -40,7 +40,7 @@ tuner:
   study: {algorithm: random, max_trials: 2}
 `
 
-// TestEachRoleDoesItsWork does a whole run, each part of it with the permissions of its role alone,
+// TestEachRoleDoesItsWork does a whole run, each part of it with only the permissions of its role,
 // over TLS: an upload, its event, the join, a search with its trials, training, the models, and
 // reading all of it.
 func TestEachRoleDoesItsWork(t *testing.T) {
@@ -87,7 +87,7 @@ func walk(t *testing.T, store objects) {
 	}
 }
 
-// deploy makes the streams, and applies the pipeline.
+// deploy creates the streams, and applies the pipeline.
 func deploy(t *testing.T, server tenants) {
 	t.Helper()
 	spec, err := pipeline.Parse("penguin.yaml", []byte(searched))

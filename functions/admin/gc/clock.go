@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// clock returns the time by the store's clock: when it says that an object was written just now.
+// clock returns the time by the store's clock: the modification time of an object that it has just
+// written.
 func clock(ctx context.Context, store storage.Store, root storage.Ref) (now time.Time, err error) {
 	ref := root.Join(".system", "clock", rand.Text())
 	if _, err := store.PutIf(ctx, ref, []byte("now"), storage.Condition{IfAbsent: true}); err != nil {

@@ -12,13 +12,14 @@ import (
 
 // Options say what may be removed.
 type Options struct {
-	Root       storage.Ref   // of artifacts, as for the trainer
+	Root       storage.Ref   // root of artifacts, as for the trainer
 	OlderThan  time.Duration // nothing younger is removed
 	KeepModels int           // models kept of each pipeline, newest first, in addition to those they started from; 0: all
-	DryRun     bool          // only report what would be removed
+	DryRun     bool          // only reports what would be removed
 
-	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs
-	// name. It is called once, if models may be removed, right before the first is. nil: none.
+	// Keep lists models that are kept whatever their age, because pipelines and waiting runs name
+	// them. It is called once, right before the first model is removed, and not if none may be.
+	// nil: none.
 	Keep func(context.Context) ([]storage.Ref, error)
 }
 
@@ -30,12 +31,12 @@ const (
 	whyReplaced    = "newer models of its pipeline have replaced it"
 )
 
-// Removal is one thing that is removed: all of it or, after an error, what could be.
+// Removal is one thing that is removed: all of it or, after an error, as much as could be.
 type Removal struct {
-	Component storage.Ref // the folder of the component: s3://artifacts/penguin/Trainer
+	Component storage.Ref // the directory of the component: s3://artifacts/penguin/Trainer
 	Execution string
 	What      string // attempt, checkpoints or model
-	Attempt   string // "" for checkpoints of several
+	Attempt   string // "" for checkpoints of several attempts
 	Why       string
 	Objects   int
 	Bytes     int64
@@ -44,10 +45,10 @@ type Removal struct {
 }
 
 // Collect removes what opts allow, one thing after another, and calls on for each once it is gone;
-// models come last. It may run while workers do, and may be run again after an error: a half-done
-// removal is finished then. The commit of an execution is read right before the effect, and only
-// counts if it is the one that was listed. An execution whose commit can't be read stays as it is,
-// is named in the error, and keeps no other from being collected.
+// models come last. It may run while workers do, and may be run again after an error: it then
+// finishes an incomplete removal. It reads the commit of an execution right before the effect, and
+// proceeds only if it is the one that was listed. An execution whose commit can't be read stays as
+// it is and is named in the error; the others are still collected.
 func Collect(ctx context.Context, bus events.Bus, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
@@ -78,13 +79,13 @@ func Collect(ctx context.Context, bus events.Bus, store storage.Store, opts Opti
 	return errors.Join(c.damaged...)
 }
 
-// collector is one collection on its way through the executions.
+// collector is one collection in progress over the executions.
 type collector struct {
 	Options
 	store    storage.Store
 	outcomes *outcomes
 	work     *work
-	before   time.Time // what was written since stays
+	before   time.Time // anything that was written since stays
 	on       func(Removal)
 
 	models  []candidate
@@ -98,7 +99,7 @@ type candidate struct {
 	Removal
 }
 
-// collectGarbage removes attempts and checkpoints, and notes which models may be removed.
+// collectGarbage removes attempts and checkpoints, and collects the models that may be removed.
 func (c *collector) collectGarbage(ctx context.Context, executions []*execution) error {
 	var models retention
 	if c.KeepModels > 0 {
@@ -143,7 +144,7 @@ func (c *collector) commitOf(ctx context.Context, e *execution) (storage.Commit,
 	return commit, err
 }
 
-// collect removes what it may of one execution, except its model.
+// collect removes what may be removed of one execution, except its model.
 func (c *collector) collect(ctx context.Context, e *execution, commit storage.Commit) error {
 	garbage := e.garbage(commit, c.before, c.work.leased)
 	if len(garbage) > 0 && winner(commit) == "" {
@@ -173,9 +174,9 @@ func (c *collector) needed(ctx context.Context, e *execution) (bool, error) {
 	return c.work.needs(ctx, checkpoints)
 }
 
-// collectModels removes the models that newer ones have replaced. A run may have got one of them
-// since the events were read: those that came meanwhile are read first, once for all models. What
-// comes later is decided by retire.
+// collectModels removes the models that newer ones have replaced. Since the events were read, a run
+// may have been given one of these models: the events in between are read first, once for all
+// models. retire handles later ones.
 func (c *collector) collectModels(ctx context.Context) error {
 	if len(c.models) == 0 {
 		return nil
@@ -210,11 +211,12 @@ func (c *collector) others(ctx context.Context) ([]storage.Ref, error) {
 	return c.Keep(ctx)
 }
 
-// retire decides about a model that may be removed by the events: a run may have found it, and not
-// announced it yet. Both note that in the commit, by compare-and-swap, before they continue. If the
-// run was first, the commit is not the one that was read here, and the model stays; the run's note
-// makes the commit young, so that the model also stays until the event is there. If the model was
-// retired first, the run finds none, and makes it again.
+// retire decides about a model that the events permit to remove: a run may have found it, and not
+// announced it yet. Run and collection both record their decision in the commit, by
+// compare-and-swap, before they continue. If the run was first, the commit is not the one that was
+// read here, and the model stays; the run's record makes the commit young, so the model also stays
+// until the event is published. If the collection was first, the run finds no model, and makes it
+// again.
 func (c *collector) retire(ctx context.Context, e *execution, commit storage.Commit) (bool, error) {
 	if c.DryRun {
 		return true, nil

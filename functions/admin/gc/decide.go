@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// garbage is what may be removed of an execution whose commit is c, the zero Commit for none:
-// attempts other than the committed one, and checkpoints that no attempt will resume from. What was
-// written since before, or belongs to an attempt that holds a lease, stays.
+// garbage returns what may be removed of an execution whose commit is c, the zero Commit for none:
+// attempts other than the committed one, and checkpoints that no attempt will resume from. Objects
+// that were written since before, or belong to an attempt that holds a lease, stay.
 func (e *execution) garbage(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
 	var all []Removal
 	for _, attempt := range e.attempts() {
@@ -27,9 +27,9 @@ func (e *execution) garbage(c storage.Commit, before time.Time, leased map[strin
 	return append(all, e.checkpoints(c, before, leased)...)
 }
 
-// checkpoints may be removed once there is a model, or when the execution has not been worked on
-// for long. Their age protects them from removal under an attempt that resumes from them: at first
-// it has written nothing that would identify its lease.
+// checkpoints returns the removal of checkpoints, once there is a model, or if the execution has
+// not been worked on for long. Their age protects them from removal under an attempt that resumes
+// from them: at first such an attempt has written nothing that would identify its lease.
 func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
 	parts := e.of("", storage.PartPointer)
 	for _, attempt := range e.attempts() {
@@ -45,10 +45,10 @@ func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[s
 	return []Removal{e.removal("checkpoints", "", why, parts)}
 }
 
-// model is the committed attempt, as retention may remove it. The commit itself stays: it records
-// that the execution was done, and in which generation, so that the next result is announced as a
-// new one. false if there is nothing to remove, or if the execution was touched since it was
-// listed.
+// model returns the removal of the committed attempt, for retention. The commit itself stays: it
+// records that the execution was done, and in which generation, so that the next result is
+// announced as a new one. false if there is nothing to remove, or if the execution was touched
+// since it was listed.
 func (e *execution) model(c storage.Commit, before time.Time, leased map[string]bool) (Removal, bool) {
 	parts := e.of(winner(c), storage.PartPaper, storage.PartOutput)
 	if winner(c) == "" || len(parts) == 0 || !e.newest().Before(before) {
@@ -65,7 +65,7 @@ func (e *execution) listed(c storage.Commit) bool {
 	return slices.ContainsFunc(e.parts, func(p part) bool { return p.kind == storage.PartCommit && p.ETag == c.ETag })
 }
 
-// winner is the attempt whose model a commit names; "" if there is no commit, or no model.
+// winner returns the attempt whose model a commit names; "" if there is no commit, or no model.
 func winner(c storage.Commit) string {
 	if c.Cancelled || c.Retired {
 		return ""
@@ -73,7 +73,7 @@ func winner(c storage.Commit) string {
 	return c.Attempt
 }
 
-// attempts are those that have left objects, in a fixed order.
+// attempts returns those that have left objects, in a fixed order.
 func (e *execution) attempts() []string {
 	var all []string
 	for _, p := range e.parts {
@@ -99,8 +99,8 @@ func (e *execution) of(attempt string, kinds ...storage.Part) (parts []part) {
 	return parts
 }
 
-// removal removes what names other objects first, so that no manifest and no pointer ever names a
-// missing object.
+// removal orders the objects so that those that name others are removed first: no manifest and no
+// pointer ever names a missing object.
 func (e *execution) removal(what, attempt, why string, parts []part) Removal {
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(rank(a), rank(b)) })
 	r := Removal{Component: e.place.Root, Execution: e.place.Execution, What: what, Attempt: attempt, Why: why, Objects: len(parts)}

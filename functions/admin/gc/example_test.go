@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// An attempt died and left its log, and nothing else.
+// An attempt died and left only its log.
 func ExampleCollect() {
 	ctx := context.Background()
 	bus, store := bustest.NewMemory(0), storagetest.NewMemory()

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// finding is a store in which a worker finds a model while it is about to be removed, as trainers
-// do: it notes that in the commit, and announces the model after the collection.
+// finding is a store in which a worker finds a model while it is about to be removed. Like a
+// trainer, the worker records that in the commit, and announces the model after the collection.
 type finding struct {
 	storage.Store
 	w     world
@@ -40,7 +40,7 @@ func (f *finding) find(ctx context.Context) {
 	}
 }
 
-// A model that was found, at whatever moment, and announced after the collection, still exists.
+// A model that was found, at any moment, and announced after the collection, still exists.
 func TestAModelThatARunHasFoundStays(t *testing.T) {
 	moments := map[string]func(w world) (bus events.Bus, store *finding){
 		"before the models are read": func(w world) (events.Bus, *finding) {
@@ -62,7 +62,7 @@ func TestAModelThatARunHasFoundStays(t *testing.T) {
 				time.Sleep(2 * day)
 				bus, store := moment(w)
 				opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
-				for range 2 { // a later collection finds it young
+				for range 2 { // a later collection sees that it is young
 					if err := gc.Collect(t.Context(), bus, store, opts, func(gc.Removal) {}); err != nil {
 						t.Fatal(err)
 					}

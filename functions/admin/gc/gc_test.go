@@ -104,7 +104,7 @@ func TestObjectsOfOthersStay(t *testing.T) {
 		hex := fmt.Sprintf("%064x", 7)
 		for _, key := range []string{
 			"penguin-data/Split-train/data.gz",
-			"copies/model/" + hex + "/a1/saved_model.pb",                // looks like an output, of no execution here
+			"copies/model/" + hex + "/a1/saved_model.pb",                // looks like an output, but of no execution here
 			"penguin/Trainer/.system/executor_execution/7/executor.log", // TFX's own
 			"penguin/Trainer/.system/" + hex + "/notes.txt",
 			"penguin/Trainer/readme.txt",
@@ -130,7 +130,7 @@ func TestRetentionKeepsTheNewestModelsAndWhatTheyStartedFrom(t *testing.T) {
 		w.announce("r3", three, none)
 		w.announce("r4", four, none)
 		w.announce("r5", five, two)
-		w.announce("r6", three, none) // announced again: as new as that
+		w.announce("r6", three, none) // announced again: as new as the new event
 		time.Sleep(2 * day)
 		opts := gc.Options{OlderThan: day, KeepModels: 2, Keep: keeping(four.Output("model"))}
 		if got := w.collect(opts); !slices.Equal(got, []string{"model a"}) {
@@ -160,7 +160,7 @@ func keeping(models ...storage.Ref) func(context.Context) ([]storage.Ref, error)
 type hitting struct {
 	events.Bus
 	reads    int
-	at       int // which read
+	at       int // number of the read at which it does
 	announce func()
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// many is a bus on which one pipeline has announced many models, and a store that holds them. It
+// many is a bus on which one pipeline has announced many models, and a store that has them. It
 // counts requests to the bus.
 type many struct {
 	*bustest.Memory
@@ -129,7 +129,7 @@ func TestTheWorkForModelsIsLinearInTheirNumber(t *testing.T) {
 	}
 }
 
-// A model that is announced again between the two reads is as new as that.
+// A model that is announced again between the two reads is as new as that event.
 func TestRetainCountsWhatCameSince(t *testing.T) {
 	t.Parallel()
 	m := manyModels(t, 5)

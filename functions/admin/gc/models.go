@@ -12,11 +12,11 @@ import (
 type outcomes struct {
 	*runs.Snapshot
 	named map[string][]model // by pipeline, oldest first
-	steps int                // events visited, by reads and decisions; tests bound it
+	steps int                // events visited, by reads and decisions; tests limit it
 }
 
-// model is what a ModelTrained says of it: which execution made it, and which one the model that it
-// started from. The zero Place is a model that Stoker did not make.
+// model is what a ModelTrained says: which execution made the model, and which one made the model
+// that it started from. The zero Place stands for a model that Stoker did not make.
 type model struct{ made, base storage.Place }
 
 func modelOf(models *events.ModelTrained) (m model) {
@@ -30,7 +30,7 @@ func readOutcomes(ctx context.Context, source runs.Source) (*outcomes, error) {
 	return o, o.refresh(ctx)
 }
 
-// refresh reads the events that have come since.
+// refresh reads the events that were published since.
 func (o *outcomes) refresh(ctx context.Context) error {
 	query := events.Query{Kinds: events.OutcomeKinds(), From: o.Tail() + 1}
 	return o.ReadLog(ctx, query, func(recorded events.Recorded) {
@@ -41,10 +41,10 @@ func (o *outcomes) refresh(ctx context.Context) error {
 	})
 }
 
-// retention is which executions' models events name, and which of those are kept.
+// retention has the executions whose models events name, and those of them that are kept.
 type retention struct{ named, kept map[storage.Place]bool }
 
-// retain keeps of each pipeline the newest models, the ones those started from, and others.
+// retain keeps for each pipeline the newest models, the ones that those started from, and others.
 func (o *outcomes) retain(newest int, others []storage.Ref) retention {
 	r := retention{named: map[storage.Place]bool{}, kept: map[storage.Place]bool{}}
 	for _, models := range o.named {
@@ -65,12 +65,12 @@ func (o *outcomes) retain(newest int, others []storage.Ref) retention {
 	return r
 }
 
-// replaced reports whether events of this bus name the model that an execution made, and enough
-// newer ones too. One that no event names stays: its event may be about to be published, or is on
-// another bus.
+// replaced reports whether events of this bus name the model that an execution made, and also
+// enough newer ones. A model that no event names stays: its event may be about to be published, or
+// is on another bus.
 func (r retention) replaced(of storage.Place) bool { return r.named[of] && !r.kept[of] }
 
-// newestOf are the last events that name at most n different models: a model that was announced
+// newestOf returns the last events that name at most n different models: a model that was announced
 // again counts by its last event.
 func newestOf(models []model, n int) (kept []model) {
 	seen := map[storage.Place]bool{}

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// history is a random past of a few executions, and what of it must still be there after any
-// collection.
+// history is a random history of a few executions, and the part of it that must still exist after
+// any collection.
 type history struct {
 	world
 	random    *rand.Rand
@@ -62,7 +62,7 @@ func (h *history) step() {
 	time.Sleep(time.Duration(h.random.IntN(20)) * time.Hour)
 }
 
-// settle commits an execution, cancels it, or replaces a commit that is there.
+// settle commits an execution, cancels it, or replaces an existing commit.
 func (h *history) settle(n int, attempt string) {
 	place := h.attempt(n, attempt)
 	next := storage.Commit{Execution: place.Execution, Attempt: attempt, Cancelled: h.random.IntN(5) == 0}
@@ -82,7 +82,7 @@ func (h *history) settle(n int, attempt string) {
 	}
 }
 
-// keeps says whether retention must keep an execution, by the plainest reading of its contract.
+// keeps reports whether retention must keep an execution, by the plainest reading of its contract.
 func (h *history) keeps(n, models int) bool {
 	if models == 0 || !slices.Contains(h.announced, n) {
 		return true
@@ -94,9 +94,9 @@ func (h *history) keeps(n, models int) bool {
 	return newest[n]
 }
 
-// After any collection, of any past, every execution that is committed and kept is as valid as
-// before, and nothing is gone that is young, leased or not ours. A second collection finds nothing
-// more.
+// After any collection, of any history, every execution that is committed and kept is as valid as
+// before, and nothing is gone that is young, leased or not Stoker's. A second collection finds
+// nothing more.
 func TestNoCollectionRemovesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	histories := 400
@@ -121,7 +121,7 @@ func TestNoCollectionRemovesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// collectDespiteFaults collects on a store that fails now and then, until it succeeds.
+// collectDespiteFaults collects on a store that fails at random, until it succeeds.
 func (h *history) collectDespiteFaults(opts gc.Options) {
 	store := storagetest.Faulty(h.store, storagetest.OneIn(30, h.random.Uint64(), storagetest.Fault{Refuse: storage.ErrUnavailable}))
 	for range 1000 {

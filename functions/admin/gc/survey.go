@@ -12,19 +12,19 @@ import (
 
 // execution is what the store holds of one execution.
 type execution struct {
-	place storage.Place // without an attempt: it distinguishes executions, because the same one may have been done in two places
+	place storage.Place // without an attempt: it distinguishes executions, because the same one may have been done at two places
 	parts []part
 }
 
-// part is one object, and what it is for.
+// part is one object, and its purpose.
 type part struct {
 	storage.Object
 	kind    storage.Part
 	attempt string // "" for the execution's own
 }
 
-// survey lists everything below root, and keeps what belongs to an execution that Stoker has laid
-// out. The executions come in a fixed order.
+// survey lists everything below root, and returns what belongs to executions that Stoker has
+// written, in a fixed order.
 func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*execution, error) {
 	found, ours := map[storage.Place]*execution{}, map[storage.Place]bool{}
 	for object, err := range store.List(ctx, root.Folder()) {
@@ -48,7 +48,7 @@ func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*exec
 	}), nil
 }
 
-// newest is when the execution was touched last.
+// newest returns when the execution was last touched.
 func (e *execution) newest() time.Time { return newest(e.parts) }
 
 func newest(parts []part) (last time.Time) {

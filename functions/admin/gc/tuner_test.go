@@ -55,7 +55,7 @@ func TestTheResultOfASearchStaysAndItsAttemptsAreRemoved(t *testing.T) {
 	})
 }
 
-// A trial's state belongs to no commit, and its attempt is long gone: it is removed with the
+// A trial's state belongs to no commit, and its attempt ended long ago: it is removed with the
 // search, not before.
 func TestTheStateOfTrialsStaysDuringTheirSearch(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {

@@ -19,7 +19,7 @@ const leaseOver = time.Hour
 // searcher is the component of tune jobs.
 const searcher = "Tuner"
 
-// work is what is under way by the leases and joins of the bus.
+// work is the work in progress according to the leases and joins of the bus.
 type work struct {
 	*outcomes
 	queue     events.JobQueue
@@ -39,10 +39,10 @@ func readWork(ctx context.Context, queue events.JobQueue, root storage.Ref, o *o
 }
 
 // readLeases finds the attempts that hold a lease, and the pipelines with a tune job on the queue
-// that a worker has begun: trials have left states and models for trials to come and for the
-// search's end, by attempts that only its study knows.
+// that a worker has begun. Trials of such a job have left states and models for later trials and
+// for the search's end, in attempts that only its study knows.
 func (w *work) readLeases(ctx context.Context, root storage.Ref) error {
-	if err := w.List(ctx, events.KVLeases, events.KVGates); err != nil { // to the latter, dispatchers write every minute
+	if err := w.List(ctx, events.KVLeases, events.KVGates); err != nil { // dispatchers write to the latter every minute
 		return err
 	}
 	for job := range maps.Collect(w.Leases()) {
@@ -58,9 +58,9 @@ func (w *work) readLeases(ctx context.Context, root storage.Ref) error {
 		if err != nil {
 			return err
 		}
-		// A lease counts while its job is on the queue. One whose job is not there was left by a
-		// worker that died between acknowledging the job and removing the lease, or that lost the
-		// job: it counts for as long as it may have been confirmed by the bus's clock.
+		// A lease counts while its job is on the queue. If its job is not, the lease was left by a
+		// worker that died between acknowledging the job and removing the lease, or the queue has
+		// lost the job: then it counts for as long as it may have been renewed, by the bus's clock.
 		if lease.Holder != "" && (queued || lease.Written.After(w.Clock().Add(-leaseOver))) {
 			w.leased[lease.Holder] = true
 		}
@@ -79,7 +79,7 @@ func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 	for key := range w.Keys() {
 		j, has, err := w.JoinOf(key)
 		if !has || err != nil {
-			continue // it names no job; the queue does
+			continue // it names no job; the queue has it
 		}
 		for _, stage := range j.Stages {
 			if stage.Job != "" {
@@ -94,11 +94,11 @@ func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 }
 
 // needs reports whether one of the checkpoints of an execution was saved for a job that is on the
-// queue, or for that of a run that has no outcome. The leader of the bus answers.
+// queue, or for that of a run without an outcome. It asks the leader of the bus.
 func (w *work) needs(ctx context.Context, checkpoints []storage.Checkpoint) (bool, error) {
 	asked := map[string]bool{}
 	for _, checkpoint := range checkpoints {
-		job, _, _ := strings.Cut(checkpoint.Job, " ") // after it: the request of a retry
+		job, _, _ := strings.Cut(checkpoint.Job, " ") // the rest is the request of a retry
 		if asked[job] || events.CheckJobID("job", job) != nil {
 			continue
 		}
@@ -121,8 +121,8 @@ func (w *work) queued(ctx context.Context, job string) (events.Message, bool, er
 	return message, err == nil, err
 }
 
-// pending reports whether a job is that of a run without an outcome. It may have got lost with its
-// queue: the dispatcher enqueues it again then.
+// pending reports whether a job is that of a run without an outcome. The queue may have lost it:
+// then the dispatcher enqueues it again.
 func (w *work) pending(ctx context.Context, job string) (bool, error) {
 	key, known := w.runOf[job]
 	if !known {

@@ -52,7 +52,7 @@ func (w world) checkpointFor(component storage.Ref, n int, job string) {
 	}
 }
 
-// A preempted job waits for machines for longer than the minimum age of gc.
+// A preempted job waits for machines for longer than gc's minimum age.
 func TestTheCheckpointOfAJobOnTheQueueStays(t *testing.T) {
 	for name, savedFor := range map[string]string{
 		"of the job":                       "j1",
@@ -90,7 +90,7 @@ func TestTheCheckpointsOfACommittedExecutionAreRemovedDespiteAQueuedJob(t *testi
 	})
 }
 
-// joinOf is the join of run "r1", dispatched with job "j1".
+// joinOf returns the join of run "r1", dispatched with job "j1".
 func joinOf(change func(*join.Join)) []byte {
 	cause := events.Cause{Kind: events.KindTransformReady, Source: "/up", ID: "r1", Sequence: 1}
 	j := join.Join{
@@ -102,7 +102,7 @@ func joinOf(change func(*join.Join)) []byte {
 	}
 	value, err := json.Marshal(j)
 	if err != nil {
-		panic(err) // of a type that marshals
+		panic(err) // its type can be encoded
 	}
 	return value
 }
@@ -139,7 +139,7 @@ func (w world) failed(change func(*events.Event)) {
 	}
 }
 
-// The queue has lost the run's job, and no dispatcher has missed it yet.
+// The queue has lost the run's job, and no dispatcher has noticed yet.
 func TestTheCheckpointOfARunWithoutAnOutcomeStays(t *testing.T) {
 	noted := joinOf(func(j *join.Join) { j.Stages[0].Outcome = 9 })
 	ended := joinOf(func(j *join.Join) {
@@ -254,7 +254,7 @@ func TestAnOldListingRemovesNothing(t *testing.T) {
 	}
 }
 
-// The job comes back to the queue after the bus was surveyed, right before its checkpoint would be
+// The job returns to the queue after the bus was surveyed, right before its checkpoint would be
 // removed.
 func TestTheQueueIsCheckedRightBeforeACheckpointIsRemoved(t *testing.T) {
 	inBubble(t, func(t *testing.T, w world) {

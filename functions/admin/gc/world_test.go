@@ -96,7 +96,7 @@ func (w world) announce(run string, of, base storage.Place) {
 	}
 }
 
-// lease writes a lease of an attempt at a job that is on the queue.
+// lease writes a lease of an attempt for a job that is on the queue.
 func (w world) lease(attempt string) { w.t.Helper(); w.queued(events.FunctionTrain, attempt) }
 
 // queued is lease for a job of any function.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A path of many steps is put together in one go, not step by step.
+// A path of many steps is assembled at once, not step by step.
 func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
 	t.Parallel()
 	var steps []byte
@@ -25,13 +25,13 @@ func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
 		t.Fatalf("%d features, error %v", len(s.Features), err)
 	}
 	runtime.ReadMemStats(&after)
-	if made := after.TotalAlloc - before.TotalAlloc; made > 10<<30 { // step by step it is a terabyte
+	if made := after.TotalAlloc - before.TotalAlloc; made > 10<<30 { // step by step it would be a terabyte
 		t.Errorf("it took %d bytes of memory, one after another", made)
 	}
 }
 
-// The name of a feature in a struct holds those of all structs around it: nested thousands deep, a
-// small file would fill the memory.
+// The name of a feature in a struct contains those of all structs around it: nested thousands deep,
+// a small file would fill the memory.
 func TestTheDepthOfStructsIsBounded(t *testing.T) {
 	t.Parallel()
 	opened := `feature { name: "n" type: STRUCT struct_domain { `

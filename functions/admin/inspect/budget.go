@@ -8,7 +8,7 @@ import (
 // errLimit ends the reading of a file.
 var errLimit = errors.New("limit reached")
 
-// budget is how many bytes may still be read of what is streamed.
+// budget is how many bytes may still be read of streams.
 type budget struct {
 	limited bool
 	left    int64
@@ -17,7 +17,7 @@ type budget struct {
 
 func (o Options) budget() *budget { return &budget{limited: o.Limit > 0, left: o.Limit} }
 
-// reader hands on what in has, until the budget is spent: then errLimit.
+// reader returns the content of in until the budget is spent: then errLimit.
 func (b *budget) reader(in io.Reader) io.Reader { return &limitedReader{in, b} }
 
 type limitedReader struct {

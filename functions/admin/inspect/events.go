@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// Events is what event files hold.
+// Events is the content of event files.
 type Events struct {
 	Runs     []Run `json:"runs"`
-	Complete bool  `json:"complete"` // false: the limit was reached, there are more events
-	Read     int64 `json:"read"`     // bytes of files
+	Complete bool  `json:"complete"` // false: the limit was reached, and there are more events
+	Read     int64 `json:"read"`     // bytes of files that were read
 }
 
 // Run is one run of a log.
@@ -33,7 +33,7 @@ type Tag struct {
 	Points int       `json:"points"`
 	First  int64     `json:"first_step"`
 	Last   int64     `json:"last_step"`
-	Value  any       `json:"value,omitempty"` // the last: a scalar, or text
+	Value  any       `json:"value,omitempty"` // the last value: a scalar, or text
 	Time   time.Time `json:"time"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Examples is what an Examples artifact holds.
+// Examples is the content of an Examples artifact.
 type Examples struct {
 	Splits []Split `json:"splits"`
 	Mixed  []Mixed `json:"mixed_types,omitempty"`
@@ -33,25 +33,25 @@ type Split struct {
 	Compression string    `json:"compression"` // gzip or none
 	Payload     string    `json:"payload"`     // tf.Example, tf.SequenceExample, or unknown
 	Records     int64     `json:"records"`
-	Complete    bool      `json:"complete"`                  // false: the limit was reached, there are more records
-	Read        int64     `json:"read"`                      // bytes of files
-	Malformed   int64     `json:"malformed,omitempty"`       // records that are neither a tf.Example nor a tf.SequenceExample
-	FirstBad    string    `json:"first_malformed,omitempty"` // where the first of them is: file and number, from 0
-	Damaged     int       `json:"damaged,omitempty"`         // files that are no TFRecord files from some place on: what comes before it is counted
-	FirstDamage string    `json:"first_damage,omitempty"`    // of the first of them
-	Features    []Feature `json:"features"`                  // of the first records
+	Complete    bool      `json:"complete"`                  // false: the limit was reached, and there are more records
+	Read        int64     `json:"read"`                      // bytes of files that were read
+	Malformed   int64     `json:"malformed,omitempty"`       // number of records that are neither a tf.Example nor a tf.SequenceExample
+	FirstBad    string    `json:"first_malformed,omitempty"` // position of the first of them: file and number, from 0
+	Damaged     int       `json:"damaged,omitempty"`         // number of files that are not valid TFRecord from some position on: the records before that are counted
+	FirstDamage string    `json:"first_damage,omitempty"`    // the first such error
+	Features    []Feature `json:"features"`                  // according to the first records
 	Rows        []Row     `json:"rows,omitempty"`
 }
 
-// Feature is what the first records of a split show of a feature.
+// Feature describes a feature according to the first records of a split.
 type Feature struct {
 	Name     string `json:"name"`
-	Type     string `json:"type"`                 // bytes, float, int64; empty where no record has a value
-	Other    string `json:"other_type,omitempty"` // of a record with values of another type
-	OtherAt  string `json:"other_at,omitempty"`   // where the first of these is: file and number, from 0
+	Type     string `json:"type"`                 // bytes, float, int64; empty if no record has a value
+	Other    string `json:"other_type,omitempty"` // type of values of another type, if there are any
+	OtherAt  string `json:"other_at,omitempty"`   // position of the first of these: file and number, from 0
 	Sequence bool   `json:"sequence,omitempty"`
-	Present  int    `json:"present"`    // in how many records
-	Of       int    `json:"of"`         // of so many that were looked at
+	Present  int    `json:"present"`    // number of records that have it
+	Of       int    `json:"of"`         // number of records that were examined
 	Min      int    `json:"min_values"` // values in a record that has the feature
 	Max      int    `json:"max_values"`
 }
@@ -105,7 +105,7 @@ func mixedTypes(splits []Split) (mixed []Mixed) {
 	return mixed
 }
 
-// damage is the error of the splits that have damaged files, nil for none.
+// damage returns the error of the splits that have damaged files, nil if none have.
 func (e *Examples) damage() error {
 	var errs []error
 	for _, s := range e.Splits {
@@ -124,7 +124,7 @@ func (s Split) damageText() string {
 	return text
 }
 
-// splits are the names of the splits of a folder, "" for one without.
+// splits returns the names of the splits of a directory, "" for one without.
 func (s *Source) splits() (names []string) {
 	last := ""
 	for _, f := range s.Files {
@@ -168,7 +168,7 @@ func (s *Source) split(ctx context.Context, name string, rows int, budget *budge
 	return split, nil
 }
 
-// looker goes through the records of a split.
+// looker reads the records of a split.
 type looker struct {
 	split    *Split
 	rows     int
@@ -216,8 +216,8 @@ func (l *looker) records(ctx context.Context, r *tfrecord.Reader, file string) e
 	}
 }
 
-// look notes what a record is. All records are read, since one that is broken or of another type is
-// a fault wherever it is.
+// look records what a record is. All records are read, because an invalid one or one of another
+// type is a fault wherever it is.
 func (l *looker) look(data []byte, at string) {
 	row, payload := decodeRow(data)
 	switch {

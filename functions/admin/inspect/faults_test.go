@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/inspect"
 )
 
-// Records that nothing can read and values of two types are said, wherever they are.
+// Unreadable records and values of two types are reported, wherever they are.
 func TestFaultsOfRecordsAreSaid(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "Split-train")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for file, at := range map[string]int{"data-0": 150, "data-1": 3} { // behind the first records, too
+	for file, at := range map[string]int{"data-0": 150, "data-1": 3} { // also after the first records
 		var records [][]byte
 		for i := range 200 {
 			b := new(example.Builder).Int64("age", int64(i)).Float("size", 1.5)
@@ -55,7 +55,7 @@ func TestFaultsOfRecordsAreSaid(t *testing.T) {
 	}
 }
 
-// A damaged file hides neither its split nor the healthy ones.
+// A damaged file hides neither its split nor the intact files.
 func TestADamagedFileIsNamedWithItsSplit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func TestADamagedFileIsNamedWithItsSplit(t *testing.T) {
 	}
 }
 
-// A feature has one type in all splits.
+// A feature must have one type in all splits.
 func TestATypeThatDiffersBetweenSplitsIsSaid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,13 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/export/tflite"
 )
 
-// TFLite is what a .tflite file says of itself.
+// TFLite is the metadata of a .tflite file.
 type TFLite struct {
 	File string `json:"file"`
 	tflite.Description
 }
 
-// ONNX is what an .onnx file says of itself.
+// ONNX is the metadata of an .onnx file.
 type ONNX struct {
 	File string `json:"file"`
 	onnx.Description
@@ -40,16 +40,16 @@ func inspectONNX(ctx context.Context, s *Source, o Options) (*ONNX, error) {
 	return &ONNX{s.Files[0].Path, d}, err
 }
 
-// copyOf is the path of the source's first file on this machine.
+// copyOf returns the path of the source's first file on this machine.
 func (s *Source) copyOf(ctx context.Context, o Options) (string, error) {
 	name := s.Files[0].Path
 	dir, err := s.local(ctx, o.Limit, name)
 	return filepath.Join(dir, filepath.FromSlash(name)), err
 }
 
-// Checkpoint is one or more of TensorFlow's checkpoints in a folder.
+// Checkpoint is one or more of TensorFlow's checkpoints in a directory.
 type Checkpoint struct {
-	Latest string            `json:"latest,omitempty"` // as the file "checkpoint" has it
+	Latest string            `json:"latest,omitempty"` // according to the file "checkpoint"
 	Saved  []SavedCheckpoint `json:"saved"`
 }
 

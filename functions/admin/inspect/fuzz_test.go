@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// FuzzStatistics reads any bytes as statistics: an error or numbers that JSON has, and no panic.
+// FuzzStatistics reads any bytes as statistics: it returns an error or numbers that JSON supports,
+// and never panics.
 func FuzzStatistics(f *testing.F) {
 	data, err := os.ReadFile("testdata/statistics/Split-train/" + statisticsFile)
 	if err != nil {
@@ -40,7 +41,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// show prints a report in both ways: neither fails, and no control character comes through.
+// show prints a report in both formats: neither fails, and no control character is printed.
 func show(t *testing.T, r *Report) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Fatal(err)

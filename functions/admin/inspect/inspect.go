@@ -10,15 +10,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// Options say how closely to look.
+// Options say how much to read.
 type Options struct {
-	Rows  int    // of each split of Examples to show
-	Split string // the only split to look at; "": all
+	Rows  int    // number of records of each split of Examples to show
+	Split string // the only split to read; "": all
 	Limit int64  // bytes of an artifact to read, or to copy from a store, at most; 0: no limit
 }
 
-// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind
-// names. An Estimator's folder is a model and has events.
+// Report describes an artifact: the part that every kind has, and one of the fields below, which
+// Kind names. An Estimator's directory is a model and also has events.
 type Report struct {
 	Kind  Kind   `json:"kind"`
 	Path  string `json:"path"`
@@ -42,17 +42,16 @@ type Report struct {
 	Lineage *Lineage `json:"lineage,omitempty"` // of an artifact that Stoker made
 }
 
-// Part is one artifact of a folder of several.
+// Part is one artifact in a directory of several.
 type Part struct {
 	Path  string `json:"path"`
-	Kind  Kind   `json:"kind,omitempty"` // "": not known by its names
+	Kind  Kind   `json:"kind,omitempty"` // "": its names don't identify it
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Inspect says what a source is. An error names the file, and what was expected of it. Of Examples
-// with damaged files both results are there: what could be read, and an error that names the
-// splits.
+// Inspect identifies a source. An error names the file, and what was expected of it. For Examples
+// with damaged files it returns both: what could be read, and an error that names the splits.
 func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	r := &Report{Path: s.Name, Files: len(s.Files), Bytes: s.Bytes()}
 	var err error
@@ -81,8 +80,8 @@ func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	return r, nil
 }
 
-// kindByFiles examines the files of a folder whose names identify nothing: it is Examples if it
-// holds records, and a folder of artifacts if it holds any.
+// kindByFiles examines the files of a directory whose names identify nothing: it is Examples if it
+// has records, and a directory of artifacts if it has any.
 func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
 	parts, err := s.parts(ctx)
 	switch {
@@ -94,11 +93,11 @@ func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
 	return KindExamples, nil
 }
 
-// maxLooked is how many files of a folder are looked into.
+// maxLooked is how many files of a directory are examined.
 const maxLooked = 100
 
-// parts are the artifacts of a folder: files and folders in it, and where a folder is not known,
-// those in that, and so on.
+// parts returns the artifacts in a directory: its files and directories, and if a directory isn't
+// recognized, those in it, and so on.
 func (s *Source) parts(ctx context.Context) (parts []Part, err error) {
 	var last string
 	for i, f := range s.Files {

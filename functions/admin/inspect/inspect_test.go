@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is printed now to testdata/golden")
 
-// artifacts are real ones: what TFX, KerasTuner and TensorFlow Metadata wrote.
+// artifacts are real ones, written by TFX, KerasTuner and TensorFlow Metadata.
 var artifacts = map[string]string{
 	"penguin-examples":        "../../../compute/data/example/testdata/penguin/examples",
 	"penguin-transformed":     "../../../compute/data/example/testdata/penguin/transformed_examples",
@@ -80,7 +80,7 @@ func TestWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// A store says what the local disk says, of whole artifacts and of single files.
+// A store gives the same results as the local disk, for whole artifacts and for single files.
 func TestAStoreIsLookedAtLikeAFolder(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory("artifacts")
@@ -152,7 +152,7 @@ func asJSON(t testing.TB, r *inspect.Report) string {
 	return string(text)
 }
 
-// counted is a store that counts the bytes read from it.
+// counted is a store that counts the bytes that are read from it.
 type counted struct {
 	storage.Store
 	bytes *int64
@@ -174,8 +174,8 @@ func (c counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// 231 KiB of records, of which 64 KiB are read: the count says that there are more. A head of 4 KiB
-// shows what a file is.
+// Of 231 KiB of records 64 KiB are read: the count says that there are more. The first 4 KiB show
+// what a file is.
 func TestACountStopsAtTheLimit(t *testing.T) {
 	t.Parallel()
 	memory := storagetest.NewMemory("artifacts")

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// Kind is what an artifact, or a file of one, is.
+// Kind is the kind of an artifact, or of a file of one.
 type Kind string
 
 // The kinds, each with the name of its field in a Report.
@@ -34,11 +34,11 @@ const (
 	KindFolder          Kind = "folder" // of artifacts
 )
 
-// expected is what there is to be found, for errors.
+// expected lists what can be inspected, for errors.
 const expected = "expected Examples (Split-<name>/ or TFRecord files), a schema, statistics, a transform graph, a SavedModel, a Model, " +
 	"a checkpoint, a .tflite or .onnx file, best_hyperparameters.txt, tuner_results.json, or event files"
 
-// Names by which TFX and TensorFlow mark what is in a file.
+// Names by which TFX and TensorFlow mark the content of a file.
 const (
 	savedModelFile      = "saved_model.pb"
 	savedModelText      = "saved_model.pbtxt"
@@ -51,7 +51,7 @@ const (
 	formatPrefix        = "Format-"
 )
 
-// kindOfFolder is the kind of a folder by the names in it, "" if they are ambiguous.
+// kindOfFolder returns the kind of a directory by the names in it, "" if they are ambiguous.
 func (s *Source) kindOfFolder() Kind {
 	has := s.has
 	is := func(name string) func(string) bool { return func(p string) bool { return p == name } }
@@ -87,9 +87,9 @@ func (s *Source) has(test func(path string) bool) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return test(f.Path) })
 }
 
-// isLog says whether a folder is one of event files: they are in it, or below it they are more than
-// the files that have nothing to do with a log. A folder of code is none because an event file lies
-// somewhere below.
+// isLog reports whether a directory is one of event files: they are in it, or below it there are
+// more of them than files that have nothing to do with a log. A directory of code is not one
+// because an event file is somewhere below it.
 func (s *Source) isLog() bool {
 	logged, other := 0, 0
 	for _, f := range s.Files {
@@ -113,7 +113,7 @@ func isNextToLogs(base string) bool {
 		slices.Contains([]string{".json", ".txt", ".pbtxt", ".pb", ".index", ".meta", ".h5"}, ext)
 }
 
-// words is the kind for people.
+// words returns the kind in words.
 func (k Kind) words() string {
 	if k == KindEvents {
 		return "event files"
@@ -121,8 +121,8 @@ func (k Kind) words() string {
 	return strings.ReplaceAll(string(k), "_", " ")
 }
 
-// kindOfFile is the kind of a file by its first bytes, and if these are ambiguous by its name. ""
-// is none that is known.
+// kindOfFile returns the kind of a file by its first bytes, and if these are ambiguous by its name;
+// "" if it is not known.
 func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 	head, size, err := s.head(ctx, name)
 	if err != nil {
@@ -155,10 +155,10 @@ func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 	return "", nil
 }
 
-// footerSize is that of a LevelDB table, in bytes: the least that a checkpoint's index has.
+// footerSize is that of a LevelDB table, in bytes: the minimum size of a checkpoint's index.
 const footerSize = 48
 
-// head is the first bytes of a file, and the file's size.
+// head returns the first bytes of a file, and the file's size.
 func (s *Source) head(ctx context.Context, name string) ([]byte, int64, error) {
 	f, _ := s.find(name)
 	r, err := s.Open(ctx, name)
@@ -174,12 +174,12 @@ func (s *Source) head(ctx context.Context, name string) ([]byte, int64, error) {
 	return head[:n], f.Bytes, err
 }
 
-// isRecords says whether bytes begin like a TFRecord: with a length and its checksum.
+// isRecords reports whether bytes begin like a TFRecord: with a length and its checksum.
 func isRecords(head []byte) bool {
 	return len(head) >= 12 && tfrecord.Checksum(head[:8]) == binary.LittleEndian.Uint32(head[8:])
 }
 
-// unknown is the error for what is of no kind: it says what it is where that is known all the same,
+// unknown returns the error for a source of no kind: it says what the source is if that is known,
 // and what to save instead.
 func (s *Source) unknown(ctx context.Context) error {
 	for _, f := range s.Files[:min(len(s.Files), maxLooked)] {

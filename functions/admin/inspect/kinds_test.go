@@ -107,8 +107,8 @@ func TestOtherRecordsAreCountedAndNotTakenForExamples(t *testing.T) {
 	}
 }
 
-// Estimators left their model in export/<exporter>/<number>, within Format-Serving or, before that,
-// in the artifact's own folder.
+// Estimators left their model in export/<exporter>/<number>, within Format-Serving or, in older
+// versions, in the artifact's own directory.
 func TestAnEstimatorsModelIsFound(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"Format-Serving/export/chicago-taxi/1546300800", "export/chicago-taxi/1546300800"} {
@@ -126,7 +126,7 @@ func TestAnEstimatorsModelIsFound(t *testing.T) {
 	}
 }
 
-// What can't be read of one format doesn't hide the others.
+// An unreadable format doesn't hide the others.
 func TestAFormatThatIsDamagedIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 )
 
 // A transform graph of 2 kB whose constants are gigabytes of strings is described with little
-// memory, and is said not to be executable.
+// memory, and reported as not executable.
 func TestATransformGraphOfLargeConstantsTakesLittleMemory(t *testing.T) {
 	shape := &shapepb.TensorShapeProto{Dim: []*shapepb.TensorShapeProto_Dim{{Size: 1 << 22}}}
 	join := &nodepb.NodeDef{Name: "y", Op: "StringJoin"}

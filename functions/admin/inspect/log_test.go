@@ -11,7 +11,7 @@ import (
 
 const events = "../../../compute/tfevents/testdata/penguin/model_run"
 
-// An Estimator exports its model into the folder in which it has its log.
+// An Estimator exports its model into the directory of its log.
 func TestAnEstimatorsFolderIsAModelAndHasALog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,8 +33,8 @@ func TestAnEstimatorsFolderIsAModelAndHasALog(t *testing.T) {
 	}
 }
 
-// A folder is no log because a log lies somewhere in it: of a tree of code, the log's own folder
-// is.
+// A directory is not a log because a log is somewhere below it: in a tree of code, the log's own
+// directory is.
 func TestAFolderOfCodeIsNoLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,14 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Model is a Model artifact: the same model in the formats that were asked for.
+// Model is a Model artifact: the same model in the requested formats.
 type Model struct {
 	Formats []Format `json:"formats"`
 }
 
 // Format is a model in one format.
 type Format struct {
-	Name  string `json:"name"` // Format-Serving, or the folder that TFX had before: export/.../<number>
+	Name  string `json:"name"` // Format-Serving, or the directory that older versions of TFX used: export/.../<number>
 	Kind  Kind   `json:"kind,omitempty"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
@@ -31,7 +31,7 @@ type Format struct {
 	Error      string      `json:"error,omitempty"` // why it can't be read
 }
 
-// Lineage is what a manifest says of how an artifact came about.
+// Lineage describes how an artifact was made, according to its manifest.
 type Lineage struct {
 	Execution string             `json:"execution"`
 	Attempt   string             `json:"attempt"`
@@ -46,7 +46,7 @@ type Lineage struct {
 	Inputs    []events.Artifact  `json:"inputs,omitempty"`
 }
 
-// Skew is how the model's files compared with the model that was trained, before it was published.
+// Skew is how the model's files compared with the trained model, before it was published.
 type Skew events.Skew
 
 func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {
@@ -62,8 +62,8 @@ func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {
 	return m, nil
 }
 
-// formats are the folders that hold one each: Format-<name>, and where none is, those with a
-// saved_model.pb.
+// formats returns the directories that contain one each: Format-<name>, and if there are none,
+// those with a saved_model.pb.
 func (s *Source) formats() (folders []string) {
 	seen := map[string]bool{}
 	add := func(folder string) {
@@ -86,7 +86,7 @@ func (s *Source) formats() (folders []string) {
 
 func (f *Format) look(ctx context.Context, s *Source, o Options) (err error) {
 	for _, file := range s.Files {
-		if path.Base(file.Path) == savedModelFile { // an Estimator's lies in export/<name>/<number>
+		if path.Base(file.Path) == savedModelFile { // an Estimator's is in export/<name>/<number>
 			f.Kind = KindSavedModel
 			f.SavedModel, err = inspectSavedModel(ctx, s.below(path.Dir(file.Path)), o)
 			return err

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Print writes the report for people.
+// Print writes the report for users.
 func (r *Report) Print(w io.Writer) {
 	p := &printer{w: w}
 	defer p.flush()
@@ -50,7 +50,7 @@ func (r *Report) Print(w io.Writer) {
 	}
 }
 
-// kinds are the words for all that it is.
+// kinds returns everything that the artifact is, in words.
 func (r *Report) kinds() string {
 	if r.Kind == KindModel && r.Events != nil {
 		return r.Kind.words() + " and " + KindEvents.words()
@@ -70,7 +70,7 @@ func (p *printer) section(format string, args ...any) {
 	fmt.Fprintf(p.w, "\n"+format+"\n", args...)
 }
 
-// row adds a line. What would break it is written as Go does.
+// row adds a line. Characters that would break it are escaped as in Go.
 func (p *printer) row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, cell := range cells {
@@ -94,8 +94,8 @@ func (p *printer) flush() {
 	p.rows = nil
 }
 
-// widths are those of the columns, in characters: 0 for one that has a heading and nothing below
-// it.
+// widths returns the widths of the columns, in characters: 0 for one that has a heading and no
+// content.
 func (p *printer) widths() map[int]int {
 	widths, filled := map[int]int{}, map[int]bool{}
 	for i, line := range p.rows {

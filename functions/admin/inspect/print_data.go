@@ -56,7 +56,7 @@ func (s Split) name() string {
 	return s.Name
 }
 
-// print has a line for each feature, and a column for each row.
+// print prints a line for each feature, and a column for each row.
 func (s Split) print(p *printer) {
 	if len(s.Features) == 0 {
 		return
@@ -142,7 +142,7 @@ func printStatistics(p *printer, all []Statistics) {
 	}
 }
 
-// short is a number in six digits.
+// short formats a number with six digits.
 func short(x any) string {
 	if x, ok := x.(float64); ok {
 		return fmt.Sprintf("%.6g", x)
@@ -162,7 +162,7 @@ func (h *Hyperparameters) print(p *printer) {
 	}
 }
 
-// text is what a hyperparameter was chosen from.
+// text describes the choices of a hyperparameter.
 func (d Dimension) text() string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(d.Config)) {

@@ -173,8 +173,8 @@ func (o *ONNX) print(p *printer) {
 	p.section("ops\n%s", plainLines(counts(o.Ops)))
 }
 
-// printNotes says what the file says of its inputs and outputs. What it says of several alike is
-// said once.
+// printNotes prints what the file says of its inputs and outputs; a note that several share only
+// once.
 func printNotes(p *printer, ports []onnx.ValueInfo) {
 	var notes []string
 	of := map[string][]string{}
@@ -219,7 +219,7 @@ func (l *Lineage) print(p *printer) {
 	}
 }
 
-// String is the figures in one line, or why there are none.
+// String returns the figures in one line, or why there are none.
 func (s *Skew) String() string {
 	if s.Rows == 0 {
 		return s.asked() + "not compared: " + cmp.Or(s.NotCompared, strings.TrimPrefix(s.Note, "not checked: "))
@@ -235,7 +235,7 @@ func (s *Skew) String() string {
 	return figures
 }
 
-// asked says how many rows were served without an error.
+// asked returns how many rows were served without an error.
 func (s *Skew) asked() string {
 	if s.Asked == 0 {
 		return ""

@@ -13,9 +13,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Splits returns the names of the splits of Examples in the order in which TFX goes through them:
-// train, eval, then all others by name. A file, and a folder without Split-<name>, has the one
-// split "".
+// Splits returns the names of the splits of Examples in the order in which TFX processes them:
+// train, eval, then all others by name. A file, and a directory without Split-<name>, has one
+// split, "".
 func (s *Source) Splits() []string {
 	names := s.splits()
 	rank := func(name string) int {

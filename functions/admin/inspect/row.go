@@ -17,15 +17,15 @@ import (
 // Row is one record, by feature. In JSON it is an object of lists.
 type Row map[string]Values
 
-// Values are what one record has of a feature.
+// Values are the values of a feature in one record.
 type Values struct {
 	Type     string // bytes, float, int64; "" for a feature without a list
-	Sequence bool   // then Steps is set, else List
+	Sequence bool   // if set, Steps has the values, else List
 	List     []any  // string, float64, int64
 	Steps    [][]any
 }
 
-// MarshalJSON gives the values as a list, those of a sequence as a list of lists.
+// MarshalJSON encodes the values as a list, those of a sequence as a list of lists.
 func (v Values) MarshalJSON() ([]byte, error) {
 	if v.Sequence {
 		return json.Marshal(v.Steps)
@@ -39,10 +39,10 @@ const (
 	payloadUnknown  = "unknown"
 )
 
-// decodeRow reads a record that is a tf.Example or a tf.SequenceExample, and says which; of another
-// it gives nothing.
+// decodeRow decodes a tf.Example or a tf.SequenceExample, and returns which it is; it returns
+// nothing for other records.
 func decodeRow(data []byte) (Row, string) {
-	var p examplepb.SequenceExample // a tf.Example is one without feature lists, on the wire
+	var p examplepb.SequenceExample // on the wire a tf.Example is one without feature lists
 	err := proto.Unmarshal(data, &p)
 	empty := p.Context == nil && p.FeatureLists == nil
 	if err != nil || len(p.ProtoReflect().GetUnknown()) > 0 || len(data) > 0 && empty {
@@ -88,7 +88,7 @@ func valuesOf(f *examplepb.Feature) (kind string, list []any) {
 	return kind, list
 }
 
-// readable is bytes as text where they are some, else base64 with that word before it.
+// readable returns bytes as text if they are valid text, else as base64 with that word before it.
 func readable(b []byte) string {
 	if utf8.Valid(b) && !strings.ContainsFunc(string(b), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
 		return string(b)
@@ -96,8 +96,8 @@ func readable(b []byte) string {
 	return "base64:" + base64.StdEncoding.EncodeToString(b)
 }
 
-// number is x for JSON, which has no NaN and no infinities: these are text. A float32 becomes the
-// shortest decimal that gives it back.
+// number returns x for JSON, which has no NaN and no infinities: these become text. A float32
+// becomes the shortest decimal that represents it.
 func number(x float64, bits int) any {
 	switch {
 	case math.IsNaN(x):
@@ -118,7 +118,7 @@ type featureSet struct {
 	byName map[string]*Feature
 }
 
-// add counts a record where it is among the first ones; of the others only types count.
+// add counts a record if it is among the first ones; of the others only the types count.
 func (s *featureSet) add(row Row, at string, counted bool) {
 	if counted {
 		s.rows++
@@ -147,7 +147,7 @@ func (s *featureSet) add(row Row, at string, counted bool) {
 	}
 }
 
-// list is all features, by name.
+// list returns all features, by name.
 func (s *featureSet) list() []Feature {
 	features := []Feature{}
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {

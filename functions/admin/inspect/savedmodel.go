@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// SavedModel is what TensorFlow serves.
+// SavedModel describes a model that TensorFlow can serve.
 type SavedModel struct {
-	TensorFlow  string         `json:"tensorflow"` // version that wrote it, as it says
+	TensorFlow  string         `json:"tensorflow"` // version that wrote it, according to the file
 	Tags        []string       `json:"tags"`
 	Fingerprint string         `json:"fingerprint,omitempty"` // checksum of saved_model.pb, hexadecimal
 	Signatures  []Signature    `json:"signatures"`
@@ -77,7 +77,7 @@ func inspectSavedModel(ctx context.Context, s *Source, o Options) (*SavedModel, 
 	return describeModel(dir, assets)
 }
 
-// describeModel reads a model whose files lie in dir; those that are missing say nothing.
+// describeModel reads a model whose files are in dir; missing files are ignored.
 func describeModel(dir string, assets []Asset) (*SavedModel, error) {
 	model, err := graph.Open(dir)
 	if err != nil {
@@ -121,8 +121,8 @@ func fingerprint(name string) (string, error) {
 	return fmt.Sprintf("%016x", p.GetSavedModelChecksum()), nil
 }
 
-// variables are those that the index of a bundle names, and how many numbers they have. Values are
-// not read.
+// variables returns the variables that the index of a bundle names, and how many numbers they have.
+// It does not read values.
 func variables(prefix string) (list []Variable, weights int64, err error) {
 	b, err := tensorbundle.Open(prefix)
 	if err != nil {
@@ -149,7 +149,7 @@ func variables(prefix string) (list []Variable, weights int64, err error) {
 	return list, weights, nil
 }
 
-// times and plus stop at the largest number: shapes of files may be any.
+// times and plus stop at the largest number, because shapes in files may be arbitrary.
 func times(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64/b {
 		return math.MaxInt64
@@ -164,11 +164,11 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// Port is an input or an output of a function: a name, and the tensors that stand behind it.
+// Port is an input or an output of a function: a name, and the tensors that it consists of.
 type Port struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`   // float32, int64, string ...
-	Shape  string `json:"shape"`  // [?, 4]: ? is any size. "" where not even the rank is known
+	Shape  string `json:"shape"`  // [?, 4]: ? is any size; "" if not even the rank is known
 	Layout string `json:"layout"` // dense, sparse or ragged
 }
 
@@ -182,7 +182,7 @@ func ports(specs []graph.Spec) []Port {
 	return ports
 }
 
-// typeName is TensorFlow's Python name of a type: DT_FLOAT is float32.
+// typeName returns TensorFlow's Python name of a type: DT_FLOAT is float32.
 func typeName(dtype string) string {
 	switch name := strings.ToLower(strings.TrimPrefix(dtype, "DT_")); name {
 	case "float":

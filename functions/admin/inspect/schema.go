@@ -20,15 +20,15 @@ import (
 type Schema struct {
 	Features     []SchemaFeature `json:"features"`
 	Environments []string        `json:"environments,omitempty"`
-	Tensors      []string        `json:"tensors"`          // what is read by it: the names of TensorFlow's feature spec
-	Unread       string          `json:"unread,omitempty"` // why nothing can be read by it
+	Tensors      []string        `json:"tensors"`          // tensors that are read with it: the names of TensorFlow's feature spec
+	Unread       string          `json:"unread,omitempty"` // why nothing can be read with it
 }
 
 // SchemaFeature is one feature of a schema; those of a struct are called <struct>.<feature>.
 type SchemaFeature struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`               // bytes, int, float, struct, sparse
-	Presence string `json:"presence,omitempty"` // required, or a least fraction or count
+	Presence string `json:"presence,omitempty"` // required, or a minimum fraction or count
 	Shape    string `json:"shape,omitempty"`    // [1]; or how many values: 0..3
 	Domain   string `json:"domain,omitempty"`   // range or values
 	Note     string `json:"note,omitempty"`     // deprecated, stage, environments
@@ -86,7 +86,7 @@ func parseSchema(name string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
-// maxStructs is how many structs may stand one within another: names hold those of all around them.
+// maxStructs is how many structs may be nested: names contain those of all around them.
 const maxStructs = 64
 
 func (s *Schema) add(prefix string, features []*schemapb.Feature, sparse []*schemapb.SparseFeature, domains map[string]*schemapb.StringDomain, depth int) error {
@@ -133,7 +133,7 @@ func presence(p *schemapb.FeaturePresence) string {
 	return strings.Join(parts, ", ")
 }
 
-// shapeOf is a fixed shape, or how many values there may be.
+// shapeOf returns a fixed shape, or how many values there may be.
 func shapeOf(f *schemapb.Feature) string {
 	if f.GetShape() != nil {
 		sizes := []string{}

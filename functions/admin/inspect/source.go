@@ -15,17 +15,17 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Source is what is looked at: a file, or a folder with all files below it, on this machine or in a
-// store.
+// Source is what is inspected: a file, or a directory with all files below it, on this machine or
+// in a store.
 type Source struct {
 	Name  string // path or address
 	Files []File // by path
 
-	base    string // where this part of a source begins, "" or a path that ends in "/"
-	single  bool   // it is one file
+	base    string // where this part of a source begins: "" or a path that ends in "/"
+	single  bool   // it is a single file
 	open    func(ctx context.Context, path string) (io.ReadCloser, error)
-	dir     string // local files lie here; "" for a store
-	scratch string // copies of a store's files lie here
+	dir     string // directory of the local files; "" for a store
+	scratch string // directory for copies of a store's files
 	ref     storage.Ref
 	store   storage.Store
 }
@@ -36,10 +36,10 @@ type File struct {
 	Bytes int64
 }
 
-// ErrNothing is in the chain of the error for a place where there is nothing.
+// ErrNothing is in the chain of the error for a path or address without any file.
 var ErrNothing = errors.New("nothing there")
 
-// Local is a file or a folder of this machine.
+// Local returns a source for a file or a directory of this machine.
 func Local(name string) (*Source, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func (s *Source) walk(dir string) error {
 		if err != nil {
 			return err
 		}
-		info, err := os.Stat(name) // through links, of which mounted volumes are full
+		info, err := os.Stat(name) // follows links, because mounted volumes are full of them
 		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}
@@ -76,7 +76,7 @@ func (s *Source) walk(dir string) error {
 	})
 }
 
-// maxFiles is how many files are looked at: a place with more is no artifact.
+// maxFiles is how many files are accepted: a directory with more is not an artifact.
 const maxFiles = 1_000_000
 
 func (s *Source) full(err error) error {
@@ -86,8 +86,8 @@ func (s *Source) full(err error) error {
 	return err
 }
 
-// Stored is an object or a folder of a store, where it lies now. Copies of small files go to the
-// folder scratch, which is the caller's to remove.
+// Stored returns a source for an object or a directory of a store. Copies of small files go to the
+// directory scratch, which the caller removes.
 func Stored(ctx context.Context, store storage.Store, ref storage.Ref, scratch string) (*Source, error) {
 	ref, err := storage.Resolve(ctx, store, ref)
 	if err != nil {
@@ -95,7 +95,7 @@ func Stored(ctx context.Context, store storage.Store, ref storage.Ref, scratch s
 	}
 	listing, err := storage.List(ctx, store, ref)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, fmt.Errorf("%s: %w", ref, ErrNothing) // what the store says of it names ref twice more
+		return nil, fmt.Errorf("%s: %w", ref, ErrNothing) // the store's error repeats ref twice
 	}
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Source) check() error {
 	return s.full(nil)
 }
 
-// below is the part of a source in a folder of it.
+// below returns the part of a source in a directory of it.
 func (s *Source) below(folder string) *Source {
 	if folder == "" || folder == "." {
 		return s
@@ -148,7 +148,7 @@ func (s *Source) below(folder string) *Source {
 	return &part
 }
 
-// Bytes is the size of all files.
+// Bytes returns the size of all files.
 func (s *Source) Bytes() (bytes int64) {
 	for _, f := range s.Files {
 		bytes += f.Bytes
@@ -190,8 +190,9 @@ func (s *Source) read(ctx context.Context, path string, limit int64) ([]byte, er
 	return data, nil
 }
 
-// local is a folder of this machine that holds these files of the source under their paths: itself,
-// or copies of at most limit bytes, 0 for any number. Paths that are not there are passed over.
+// local returns a directory of this machine that has these files of the source under their paths:
+// the source itself, or copies of at most limit bytes, 0 for any number. It leaves out paths that
+// don't exist.
 func (s *Source) local(ctx context.Context, limit int64, paths ...string) (string, error) {
 	if s.dir != "" {
 		return filepath.Join(s.dir, filepath.FromSlash(s.base)), nil
@@ -216,7 +217,7 @@ func (s *Source) local(ctx context.Context, limit int64, paths ...string) (strin
 	return to, nil
 }
 
-// TooLargeError is why something in a store was not copied here to be looked at.
+// TooLargeError is the error if an object in a store is too large to copy it here.
 type TooLargeError struct{ Bytes, Limit int64 }
 
 func (e *TooLargeError) Error() string {

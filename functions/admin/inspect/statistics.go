@@ -10,18 +10,18 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Statistics are those of one split, of TensorFlow Metadata's statistics.proto.
+// Statistics are the statistics of one split, from TensorFlow Metadata's statistics.proto.
 type Statistics struct {
 	Split    string              `json:"split"` // "" for a file on its own
 	Records  int64               `json:"records"`
 	Features []FeatureStatistics `json:"features"`
 }
 
-// FeatureStatistics are those of one feature. Numbers are nil where the file has none.
+// FeatureStatistics are the statistics of one feature. Numbers are nil if the file has none.
 type FeatureStatistics struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
-	Missing int64  `json:"missing"` // records without it
+	Missing int64  `json:"missing"` // number of records without it
 	Unique  int64  `json:"unique,omitempty"`
 	Mean    any    `json:"mean,omitempty"`
 	StdDev  any    `json:"std_dev,omitempty"`
@@ -53,8 +53,8 @@ func inspectStatistics(ctx context.Context, s *Source) ([]Statistics, error) {
 	return all, nil
 }
 
-// parseStatistics reads a DatasetFeatureStatisticsList: of it the first data set, which TFX writes
-// alone. Numbers of fields are those of tensorflow_metadata/proto/v0/statistics.proto.
+// parseStatistics reads the first data set of a DatasetFeatureStatisticsList, the only one that TFX
+// writes. Numbers of fields are those of tensorflow_metadata/proto/v0/statistics.proto.
 func parseStatistics(data []byte) (Statistics, error) {
 	s := Statistics{Features: []FeatureStatistics{}}
 	seen := false
@@ -90,8 +90,8 @@ func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 		switch f.number {
 		case 1: // name
 			s.Name = string(f.bytes)
-		case 8: // path, in the place of a name
-			var steps []string // joined at once: there may be many
+		case 8: // path, instead of a name
+			var steps []string // joined at once, because there may be many
 			err := fields(f.bytes, func(f field) error {
 				steps = append(steps, string(f.bytes))
 				return nil
@@ -102,7 +102,7 @@ func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 			s.Type = statisticsTypes[f.bits]
 		case 3:
 			return s.numeric(f.bytes)
-		case 4, 5, 7: // of strings, bytes and structs: alike as far as they are read
+		case 4, 5, 7: // of strings, bytes and structs: the fields that are read are the same
 			return s.text(f.bytes)
 		}
 		return nil
@@ -112,7 +112,7 @@ func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 
 // numeric reads NumericStatistics.
 func (s *FeatureStatistics) numeric(data []byte) error {
-	s.Mean, s.StdDev, s.Min, s.Max = 0.0, 0.0, 0.0, 0.0 // what proto3 leaves out is zero
+	s.Mean, s.StdDev, s.Min, s.Max = 0.0, 0.0, 0.0, 0.0 // proto3 leaves out zeros
 	return fields(data, func(f field) error {
 		switch f.number {
 		case 1:
@@ -130,7 +130,7 @@ func (s *FeatureStatistics) numeric(data []byte) error {
 	})
 }
 
-// text reads StringStatistics, and what BytesStatistics and StructStatistics have of them.
+// text reads StringStatistics, and the same fields of BytesStatistics and StructStatistics.
 func (s *FeatureStatistics) text(data []byte) error {
 	return fields(data, func(f field) error {
 		switch f.number {
@@ -163,7 +163,7 @@ func (s *FeatureStatistics) common(data []byte) error {
 	})
 }
 
-// field is one field of a message: by its wire type, bytes or bits is set.
+// field is one field of a message: depending on its wire type, bytes or bits is set.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type

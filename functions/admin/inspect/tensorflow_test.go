@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/inspect"
 )
 
-// TensorFlow's own loaders say the same of a SavedModel, a checkpoint, and of Examples. Numbers in
-// rows are those of the file: equal.
+// TensorFlow's own loaders give the same results for a SavedModel, a checkpoint, and Examples.
+// Numbers in rows equal those of the file.
 func TestTensorFlowSaysTheSame(t *testing.T) {
 	t.Parallel()
 	places := map[string]string{}
@@ -82,7 +82,7 @@ def check(input):
 		t.Errorf("rows: TensorFlow - here +\n%s", diff)
 	}
 	saved := look(t, dir, inspect.Options{}).Checkpoint
-	if saved.Latest != filepath.Base(want.Saved) || len(saved.Saved) != 1 || saved.Saved[0].Weights != 7 { // 2 x 3, and how often it was saved
+	if saved.Latest != filepath.Base(want.Saved) || len(saved.Saved) != 1 || saved.Saved[0].Weights != 7 { // 2 x 3, and the save counter
 		t.Errorf("checkpoint: %+v, expected %s with 7 numbers", saved, want.Saved)
 	}
 }
@@ -99,7 +99,7 @@ func signatureLines(m *inspect.SavedModel) (lines []string) {
 	return lines
 }
 
-// plainRows has every number as a float64, as JSON gives it.
+// plainRows returns every number as a float64, as in JSON.
 func plainRows(rows []inspect.Row) (plain []map[string][]any) {
 	for _, row := range rows {
 		one := map[string][]any{}

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
-// TransformGraph is what tf.Transform wrote.
+// TransformGraph describes a directory that tf.Transform wrote.
 type TransformGraph struct {
 	TensorFlow   string         `json:"tensorflow"`
 	Inputs       []Port         `json:"inputs"`  // raw features
@@ -23,11 +23,11 @@ type TransformGraph struct {
 	Vocabularies []Vocabulary   `json:"vocabularies,omitempty"`
 	Ops          map[string]int `json:"ops"`
 
-	Executable bool   `json:"executable"`    // by Stoker, without TensorFlow
-	Why        string `json:"why,omitempty"` // not
+	Executable bool   `json:"executable"`    // Stoker can execute it, without TensorFlow
+	Why        string `json:"why,omitempty"` // why it can't be executed
 }
 
-// Domain is what the transformed schema says of a feature's values.
+// Domain describes a feature's values according to the transformed schema.
 type Domain struct {
 	Feature string `json:"feature"`
 	Values  string `json:"values"`
@@ -42,7 +42,7 @@ type Vocabulary struct {
 }
 
 func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*TransformGraph, error) {
-	var paths []string // all but checkpoints' values, which no graph of tf.Transform has
+	var paths []string // all except the values of checkpoints, which no graph of tf.Transform has
 	for _, f := range s.Files {
 		paths = append(paths, f.Path)
 	}
@@ -76,8 +76,8 @@ func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*Transfor
 	return g, nil
 }
 
-// transformPorts are what goes in and out: by the object graph, else, where there is none, by the
-// signature.
+// transformPorts returns the inputs and outputs: according to the object graph if there is one,
+// else to the signature.
 func transformPorts(model *graph.Model) (in, out []Port, err error) {
 	trace, err := model.Trace("transform_fn")
 	if err == nil {
@@ -90,15 +90,16 @@ func transformPorts(model *graph.Model) (in, out []Port, err error) {
 	return ports(signatures[0].Inputs), ports(signatures[0].Outputs), nil
 }
 
-// Bounds of the attempt to execute a transform graph: a look at a small file takes little memory,
+// Limits of the attempt to execute a transform graph: inspecting a small file takes little memory,
 // and ends.
 const (
 	tryBytes    = 256 << 20
-	tryOverFile = 4 // times the size of the artifact, besides
+	tryOverFile = 4 // in addition, this many times the size of the artifact
 	tryTime     = time.Minute
 )
 
-// execute says whether the graph in dir, of an artifact of so many bytes, can be made ready to run.
+// execute finds out whether the graph in dir, of an artifact of so many bytes, can be prepared to
+// run.
 func (g *TransformGraph) execute(ctx context.Context, dir string, bytes int64, large *TooLargeError) {
 	if large != nil {
 		g.Why = "not tried: " + large.Error()
@@ -129,7 +130,7 @@ func (s *Source) vocabularies(ctx context.Context, count bool) (all []Vocabulary
 	return all, nil
 }
 
-// vocabularyName is the name that tf.Transform's user knows a file by.
+// vocabularyName returns the name that tf.Transform's user gave a file.
 func vocabularyName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(file, "vocab_"), ".gz"), ".tfrecord")
 }
@@ -148,7 +149,7 @@ func (s *Source) countWords(ctx context.Context, name string) (count int64, err 
 	for {
 		line, err := lines.ReadSlice('\n')
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull): // a long line goes on
+		case errors.Is(err, bufio.ErrBufferFull): // the line continues
 		case err == io.EOF && len(line) == 0:
 			return count, nil
 		case err != nil && err != io.EOF:
@@ -173,7 +174,7 @@ func countRecords(ctx context.Context, name string, in io.Reader) (count int64, 
 	}
 }
 
-// domains are those of the transformed schema that say something.
+// domains returns those of the transformed schema that restrict values.
 func (s *Source) domains(ctx context.Context) (domains []Domain, err error) {
 	const name = "transformed_metadata/" + schemaFile
 	if _, ok := s.find(name); !ok {

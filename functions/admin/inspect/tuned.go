@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Hyperparameters is what a Tuner found: KerasTuner's config of the best trial.
+// Hyperparameters is the result of a Tuner: KerasTuner's config of the best trial.
 type Hyperparameters struct {
 	Values map[string]any `json:"values"`
 	Space  []Dimension    `json:"space"`
@@ -20,7 +20,7 @@ type Dimension struct {
 	Config map[string]any `json:"config"`
 }
 
-// TunerResults are all trials, the best first.
+// TunerResults has all trials, the best first.
 type TunerResults struct {
 	Trials []map[string]any `json:"trials"` // trial_id, score, and the values by name
 }
@@ -56,7 +56,7 @@ func inspectTunerResults(ctx context.Context, s *Source) (*TunerResults, error) 
 }
 
 // readJSON reads the file of that name, or the only one. Python writes NaN and infinities, which
-// JSON has not: they become null.
+// JSON does not have: they become null.
 func (s *Source) readJSON(ctx context.Context, name string, into any) error {
 	if s.single {
 		name = s.Files[0].Path

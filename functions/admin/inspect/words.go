@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a text without control characters: files hold what they like, and terminals obey.
+// plain removes control characters from a text: files may contain any, and terminals interpret
+// them.
 func plain(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return text
@@ -40,7 +41,7 @@ func clip(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// value is one value of a row, short.
+// value formats one value of a row in few characters.
 func value(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -81,7 +82,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// size is a number of bytes with a unit that makes it short.
+// size formats a number of bytes with a suitable unit.
 func size(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	x, unit := float64(bytes), 0
@@ -94,7 +95,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", x, units[unit])
 }
 
-// counts lists how often each is there, the most frequent first.
+// counts lists how often each occurs, the most frequent first.
 func counts(of map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
 		if of[a] != of[b] {

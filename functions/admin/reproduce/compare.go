@@ -15,20 +15,20 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Report is how a model that was made again compares with the one that was there.
+// Report compares a model that was made again with the original.
 type Report struct {
-	Same bool    `json:"same"` // by Verdict: all but Different
+	Same bool    `json:"same"` // derived from Verdict: true for all but Different
 	How  Verdict `json:"how"`
 
 	Then  Side `json:"then"`
 	Again Side `json:"again"`
 
-	Inputs  []string `json:"inputs,omitempty"` // what was read this time that was not read then, or the other way round
-	Files   []string `json:"files,omitempty"`  // that are not the same bytes
+	Inputs  []string `json:"inputs,omitempty"` // inputs that were read this time and not then, or the other way round
+	Files   []string `json:"files,omitempty"`  // files whose bytes differ
 	Metrics []Metric `json:"metrics,omitempty"`
-	Weights *Weights `json:"weights,omitempty"` // nil where the files are the same
+	Weights *Weights `json:"weights,omitempty"` // nil if the files are the same
 	Note    string   `json:"note,omitempty"`    // why there are none
-	Hint    string   `json:"hint,omitempty"`    // why a model that is different may be no fault, and what to do
+	Hint    string   `json:"hint,omitempty"`    // why a difference may not be a fault, and what to do
 }
 
 // Side is one of the two models.
@@ -39,18 +39,18 @@ type Side struct {
 	Module    string `json:"module"` // digest of the code
 }
 
-// Verdict says how alike they are.
+// Verdict says how similar the models are.
 type Verdict string
 
 // The verdicts.
 const (
 	EqualFiles   Verdict = "equal files"      // the same digest
-	EqualWeights Verdict = "equal weights"    // to the last bit, and metrics too; other files differ, as protos that TensorFlow writes do
-	Within       Verdict = "within tolerance" // weights and metrics
+	EqualWeights Verdict = "equal weights"    // equal to the last bit, and metrics too; other files differ, as protos that TensorFlow writes do
+	Within       Verdict = "within tolerance" // weights and metrics differ by at most the tolerance
 	Different    Verdict = "different"
 )
 
-// Metric is one of both.
+// Metric is a metric of both models.
 type Metric struct {
 	Name  string   `json:"name"`
 	Then  *float64 `json:"then"` // nil: it was not measured
@@ -60,11 +60,11 @@ type Metric struct {
 // Options of Compare.
 type Options struct {
 	Tolerance float64 // the largest absolute difference of a weight or a metric that counts as the same
-	Dir       string  // where weights are laid while they are read; default: the system's folder for temporary files
+	Dir       string  // for temporary copies of weights; default: the system's temporary directory
 }
 
-// Compare compares two models by what their events and manifests say, and their weights where the
-// files differ.
+// Compare compares two models by their events and manifests, and by their weights if the files
+// differ.
 func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
 	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: compareMetrics(then.Metrics, again.Metrics)}
 	if then.Module != again.Module {
@@ -89,7 +89,7 @@ func Compare(ctx context.Context, store storage.Store, then, again *events.Model
 	return r, nil
 }
 
-// Explain says of a different model what its job left to chance.
+// Explain adds, for a different model, which of its job's results depend on chance.
 func (r *Report) Explain(job events.Job) {
 	spec, err := pipeline.FromJSON(job.Spec)
 	if r.Same || err != nil || spec.Module.IsBuiltin() || bool(spec.Trainer.Deterministic) {
@@ -112,7 +112,7 @@ func (r Report) verdict(tolerance float64) Verdict {
 	return Different
 }
 
-// largestMetric is the largest difference of a metric; infinite where only one model has it.
+// largestMetric returns the largest difference of a metric; infinite if only one model has it.
 func (r Report) largestMetric() (largest float64) {
 	for _, m := range r.Metrics {
 		if m.Then == nil || m.Again == nil {
@@ -123,7 +123,7 @@ func (r Report) largestMetric() (largest float64) {
 	return largest
 }
 
-// distance of two numbers. Two that are none are alike.
+// distance returns the distance of two numbers. Two NaNs are equal.
 func distance(a, b float64) float64 {
 	switch d := math.Abs(a - b); {
 	case a == b, math.IsNaN(a) && math.IsNaN(b):
@@ -139,7 +139,7 @@ func sideOf(m *events.ModelTrained) Side {
 	return Side{Model: m.Model.URI, Digest: m.Model.Digest, Execution: m.Execution, Module: m.Module}
 }
 
-// inputs says what only one of the two has read, by content.
+// inputs returns the inputs that only one of the two has read, by content.
 func inputs(then, again *events.ModelTrained) (all []string) {
 	report := func(a, b []events.Artifact, what string) {
 		for _, in := range a {
@@ -172,7 +172,7 @@ func value(of map[string]float64, name string) *float64 {
 	return nil
 }
 
-// files are the paths of what is not the same in both, as their manifests have it.
+// files returns the paths of files that are not the same in both, according to their manifests.
 func files(ctx context.Context, store storage.Store, then, again string) ([]string, error) {
 	sums := map[string]string{}
 	for _, uri := range []string{then, again} {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// saved is a bundle of float32 variables.
+// saved returns a bundle of float32 variables.
 func saved(t *testing.T, variables map[string][]float32) *tensorbundle.Bundle {
 	t.Helper()
 	var all []tensorbundle.Entry

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// A different model is explained where its job left the order of sums to chance, and there alone.
+// A different model is explained if its job left the order of sums to chance, and only then.
 func TestADifferentModelIsExplained(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

@@ -15,20 +15,20 @@ import (
 // Plan is how a model is made again.
 type Plan struct {
 	Model   lineage.Named
-	Job     events.Job     // not offered yet; zero if Missing holds anything
-	Missing []lineage.Node // of what the model was made from: what is gone, or is not what it was
+	Job     events.Job     // not enqueued yet; zero if Missing is not empty
+	Missing []lineage.Node // inputs of the model that are gone or have changed
 }
 
-// ErrLost says that how a model was made is not known any more.
+// ErrLost reports that how a model was made is no longer known.
 var ErrLost = errors.New("how it was made is not known any more")
 
-// Suffix is what is put behind the pipeline's name for models that are made again: they are
-// nobody's newest model, and start nothing.
+// Suffix is appended to the pipeline's name for models that are made again: they are not the newest
+// model of any pipeline, and start nothing.
 const Suffix = "-reproduced"
 
-// Prepare makes the job that makes a model again: that of the run that made it, at the pipeline's
-// revision of then, as a run of a pipeline of its own name with Suffix. request names the try: the
-// same request makes the same job. ref is as lineage.Of has it.
+// Prepare makes the job that makes a model again: that of the run that made it, with the pipeline's
+// revision of that time, as a run of a pipeline that is named with Suffix. request identifies the
+// try: the same request makes the same job. ref is as in lineage.Of.
 func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, request string) (Plan, error) {
 	named, err := lineage.Find(ctx, bus, ref)
 	if err != nil {
@@ -58,7 +58,7 @@ func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, requ
 	return p, err
 }
 
-// job is that of the run that made a model, under another name.
+// job returns the job of the run that made a model, under another name.
 func job(ctx context.Context, bus events.Bus, made lineage.Node, trained *events.ModelTrained, request string) (events.Job, error) {
 	index := runs.Open(bus, runs.Options{})
 	j, err := index.Join(ctx, runs.Key{Pipeline: made.Pipeline, Run: made.Run})

@@ -15,17 +15,17 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Weights is how the variables of two models compare.
+// Weights compares the variables of two models.
 type Weights struct {
-	Compared int      `json:"compared"`           // numbers
-	Largest  float64  `json:"largest_difference"` // absolute, of any of them
-	Where    string   `json:"where,omitempty"`    // in which variable
-	Unlike   []string `json:"unlike,omitempty"`   // variables that only one model has, or in another shape or type
+	Compared int      `json:"compared"`           // number of numbers that were compared
+	Largest  float64  `json:"largest_difference"` // largest absolute difference
+	Where    string   `json:"where,omitempty"`    // the variable that has it
+	Unlike   []string `json:"unlike,omitempty"`   // variables that only one model has, or that differ in shape or type
 }
 
 var errNoWeights = errors.New("a model has no variables in Format-Serving")
 
-// weights compares what TensorFlow's own format keeps of two models.
+// weights compares the variables of two models in TensorFlow's own format.
 func weights(ctx context.Context, store storage.Store, then, again, dir string) (*Weights, error) {
 	dir, err := os.MkdirTemp(dir, "stoker-reproduce-")
 	if err != nil {
@@ -43,7 +43,7 @@ func weights(ctx context.Context, store storage.Store, then, again, dir string) 
 	return compareWeights(a, b)
 }
 
-// variables fetches the files of a model's variables, and opens them.
+// variables copies the files of a model's variables, and opens them.
 func variables(ctx context.Context, store storage.Store, uri, dir string) (*tensorbundle.Bundle, error) {
 	all, err := listing(ctx, store, uri)
 	if err != nil {
@@ -83,8 +83,8 @@ func fetch(ctx context.Context, store storage.Store, from storage.Ref, to string
 }
 
 // compareWeights compares variable by variable, so that no more than two are in memory at a time.
-// Variables that hold no numbers, as the graph of a checkpoint's objects, say nothing of what was
-// learned.
+// It ignores variables that are not numbers, such as the graph of a checkpoint's objects, because
+// they are not learned.
 func compareWeights(a, b *tensorbundle.Bundle) (*Weights, error) {
 	w := &Weights{}
 	others := map[string]tensorbundle.Variable{}

@@ -5,7 +5,7 @@
 // /proc/net/tcp and /proc/net/tcp6; other systems don't, and Supported is false there.
 //
 // The answer is about the process that opened the socket. A process that connects on behalf of
-// others, such as a proxy, stands for its own user. Read SameUser first.
+// others, such as a proxy, counts as its own user. Read SameUser first.
 package peer
 
 import "net"
