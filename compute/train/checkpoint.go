@@ -20,13 +20,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// Checkpoints are files called step-<number>.ckpt; checkpointFile says what is in one.
+// Checkpoints are files called step-<number>.ckpt; checkpointFile describes their content.
 const (
 	checkpointPrefix = "step-"
 	checkpointSuffix = ".ckpt"
 )
 
-// save writes a checkpoint, whole or not at all, then removes those beyond Keep.
+// save writes a checkpoint, completely or not at all, then removes those beyond Keep.
 func (c Checkpoints) save(step int, m *nn.Model, o optim.Optimizer) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -38,7 +38,7 @@ func (c Checkpoints) save(step int, m *nn.Model, o optim.Optimizer) error {
 	return c.prune()
 }
 
-// writeWhole writes path by way of a temporary file, so that a reader sees all of it or nothing.
+// writeWhole writes path through a temporary file, so that a reader sees all of it or nothing.
 func writeWhole(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -57,8 +57,8 @@ func writeWhole(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// sweep removes temporary files of checkpoints: whoever wrote them was killed. A training has its
-// folder to itself.
+// sweep removes temporary files of checkpoints, whose writers were killed. A training has its
+// directory to itself.
 func (c Checkpoints) sweep() error {
 	entries, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ type saved struct {
 	path string
 }
 
-// list is the checkpoints there are, the newest first.
+// list returns the existing checkpoints, the newest first.
 func (c Checkpoints) list() ([]saved, error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,9 +114,9 @@ func (c Checkpoints) list() ([]saved, error) {
 	return all, nil
 }
 
-// load sweeps, then puts the newest whole checkpoint back into m and o and returns its header, that
-// of step 0 if there is none. A damaged one is passed over for the one before it; one of another
-// training is an error.
+// load sweeps, then restores the newest complete checkpoint into m and o and returns its header, or
+// one of step 0 if there is none. It skips a damaged checkpoint for the one before it; a checkpoint
+// of another training is an error.
 func (c Checkpoints) load(m *nn.Model, o optim.Optimizer) (header, error) {
 	all, err := c.list()
 	if err = errors.Join(err, c.sweep()); err != nil {
@@ -142,7 +142,7 @@ func (c Checkpoints) load(m *nn.Model, o optim.Optimizer) (header, error) {
 	return header{}, nil
 }
 
-// describe is the header of a checkpoint.
+// describe returns the header of a checkpoint.
 func (c Checkpoints) describe(step int, m *nn.Model, o optim.Optimizer) header {
 	state := o.State()
 	h := header{Step: step, Seed: c.Seed, Optimizer: state.Name, Iterations: state.Iterations, Kernels: nn.KernelSet()}
@@ -185,10 +185,10 @@ func (c Checkpoints) restore(f checkpointFile, m *nn.Model, o optim.Optimizer) e
 //	4 bytes   masked CRC-32C of all before, as in a record
 const checkpointMagic = "stkckpt\x01"
 
-// errDamaged is what is wrong with a file that is no whole checkpoint.
+// errDamaged reports a file that is not a complete checkpoint.
 var errDamaged = errors.New("damaged checkpoint")
 
-// header is what a checkpoint says of itself. Batches are read in an order that the seed decides,
+// header is the metadata of a checkpoint. The seed determines the order in which batches are read,
 // one a step: Step and Seed are also the reader's position.
 type header struct {
 	Step       int           `json:"step"`
@@ -205,7 +205,7 @@ type paramHeader struct {
 	Shape []int  `json:"shape"`
 }
 
-// numbers is how many numbers the params have.
+// numbers returns how many numbers the params have.
 func numbers(params []paramHeader) (n uint64) {
 	for _, p := range params {
 		count := uint64(1)
@@ -217,8 +217,7 @@ func numbers(params []paramHeader) (n uint64) {
 	return n
 }
 
-// fits says whether h is of the same training as want, however far either is, and on whatever
-// machine.
+// fits reports whether h is of the same training as want, whatever their steps and machines.
 func (h header) fits(want header) bool {
 	h.Step, h.Iterations, h.Kernels = want.Step, want.Iterations, want.Kernels
 	return reflect.DeepEqual(h, want)
@@ -235,7 +234,7 @@ type checkpointFile struct {
 func encodeCheckpoint(h header, weights []float32, slots [][]float32, moving []float32) []byte {
 	text, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // a struct of numbers and strings
+		panic(err) // a struct of numbers and strings can always be encoded
 	}
 	out := []byte(checkpointMagic)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(text)))
@@ -257,8 +256,8 @@ func appendFloats(out []byte, values []float32) []byte {
 	return out
 }
 
-// decodeCheckpoint reads a file. What isn't exactly as long as it says, or has another checksum, is
-// errDamaged.
+// decodeCheckpoint decodes a file. It returns errDamaged if the file has another length than its
+// header says, or another checksum.
 func decodeCheckpoint(data []byte) (checkpointFile, error) {
 	if len(data) < len(checkpointMagic)+16 {
 		return checkpointFile{}, fmt.Errorf("%w: %d bytes", errDamaged, len(data))

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// resealed gives data the checksum it should have, so that fuzzing gets behind it.
+// resealed returns data with a valid checksum, so that fuzzing reaches the code behind it.
 func resealed(data []byte) []byte {
 	if len(data) < 4 {
 		return data
@@ -17,7 +17,7 @@ func resealed(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(body, tfrecord.Checksum(body))
 }
 
-// CheckpointOf is a checkpoint as a process with those kernels would have written it.
+// CheckpointOf returns a checkpoint as a process with those kernels would have written it.
 func CheckpointOf(t *testing.T, data []byte, kernels string) []byte {
 	t.Helper()
 	f, err := decodeCheckpoint(data)

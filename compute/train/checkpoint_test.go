@@ -56,13 +56,13 @@ func TestAStoppedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 	}
 }
 
-// Who keeps something with each checkpoint can have it there before the checkpoint is.
+// A caller that stores something with each checkpoint can do so before the checkpoint exists.
 func TestACheckpointIsReportedBeforeItIsWritten(t *testing.T) {
 	t.Parallel()
 	o, s := options(20), endless()
 	o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.TempDir(), "checkpoints"), Every: 10, Keep: -1}
 	files := func() int {
-		entries, _ := os.ReadDir(o.Checkpoints.Dir) // not there before the first
+		entries, _ := os.ReadDir(o.Checkpoints.Dir) // it does not exist before the first one
 		return len(entries)
 	}
 	var before, after []int
@@ -108,7 +108,7 @@ func TestAKillCostsAtMostOneInterval(t *testing.T) {
 		o.Checkpoints = train.Checkpoints{Dir: dir, Every: 7}
 		s.before = func(batch int) {
 			if batch == kill {
-				panic(killed) // nothing is tidied up, as with SIGKILL
+				panic(killed) // nothing is cleaned up, as with SIGKILL
 			}
 		}
 		func() {
@@ -124,7 +124,7 @@ func TestAKillCostsAtMostOneInterval(t *testing.T) {
 	}
 }
 
-// checkpointed runs 30 steps with a checkpoint every 10 and returns the folder.
+// checkpointed runs 30 steps with a checkpoint every 10 and returns the directory.
 func checkpointed(t *testing.T) string {
 	t.Helper()
 	o := options(30)

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// scores are four rows of three classes, the last one's label missed; and their classes.
+// scores are four rows of three classes, the last one's label misclassified; and their classes.
 var scores = []float32{2, 0, 1, 0, 3, 3, 1, 1, 1, 0, 0, 9}
 var targets = []float32{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0}
 

@@ -28,8 +28,8 @@ func TestATrainingEndsWhenItIsNotToContinue(t *testing.T) {
 	}
 }
 
-// A checkpoint of the last step holds all that a longer training goes on from: 2 x 10 steps are 20,
-// to the bit.
+// A checkpoint of the last step has everything from which a longer training continues: 2 x 10 steps
+// equal 20, to the bit.
 func TestALongerTrainingGoesOnFromTheLastStepOfAShorterOne(t *testing.T) {
 	t.Parallel()
 	whole := model(t, nn.SoftmaxCrossEntropy{}, 3)

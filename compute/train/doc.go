@@ -1,7 +1,6 @@
-// Package train is the loop: batches in, a trained model and its metrics out. It takes steps,
-// evaluates, writes checkpoints and goes on from them, and ends early when its context does.
+// Package train is the training loop: batches in, a trained model and its metrics out. It takes
+// steps, evaluates, writes checkpoints and resumes from them, and ends early when its context ends.
 //
-// Start with Run. Layers, losses and optimizers are in compute/nn; reading files is in
-// compute/data/example, and FromExamples joins the two; what kind of model suits which data is for
-// the module that calls Run.
+// Read Run first. Layers, losses and optimizers are in compute/nn; compute/data/example reads
+// files, and FromExamples joins the two; the module that calls Run chooses the model.
 package train

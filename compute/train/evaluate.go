@@ -16,21 +16,22 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Measured is what an evaluation found.
+// Measured is the result of an evaluation.
 type Measured struct {
 	Metrics   map[string]float64 // see Evaluate
-	Confusion *Confusion         // for classes, up to 256 of them, and for one yes or no; else nil
+	Confusion *Confusion         // for up to 256 classes, and for a single binary output; otherwise nil
 }
 
 // Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their
-// rows as "loss", their number as "example_count", and what else suits the loss: for classes
-// "accuracy"; for yes or no "accuracy", "precision", "recall", "auc" and "keras_auc"; for numbers
-// "mae" and "rmse". They are the numbers that TensorFlow Model Analysis finds for the exported
-// model on the same rows, and keras_auc that of Keras's own AUC. A source without rows is an error.
+// rows as "loss", their number as "example_count", and further metrics that depend on the loss: for
+// classes "accuracy"; for binary outputs "accuracy", "precision", "recall", "auc" and "keras_auc";
+// for numbers "mae" and "rmse". They are the values that TensorFlow Model Analysis computes for the
+// exported model on the same rows, and keras_auc is that of Keras's own AUC. A source without rows
+// is an error.
 //
-// Where batches have weights, all of them are by weight, and "weighted_example_count" is the sum of
-// the weights, which must be more than 0; the loss is made of the rows' as the model's Reduction
-// says.
+// If batches have weights, all metrics are weighted, and "weighted_example_count" is the sum of the
+// weights, which must be more than 0; the model's Reduction defines how the rows' losses are
+// combined.
 func Evaluate(ctx context.Context, m *nn.Model, s Source, steps int) (map[string]float64, error) {
 	measured, err := Measure(ctx, m, s, steps)
 	return measured.Metrics, err
@@ -79,24 +80,23 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 	return Measured{metrics, meters.confusion()}, nil
 }
 
-// take notes what the last evaluation found.
+// take stores the result of the last evaluation.
 func (r *Result) take(m Measured) { r.Metrics, r.Confusion = m.Metrics, m.Confusion }
 
-// Evaluations are evaluations while a training goes on, as tf.estimator.train_and_evaluate has
-// them: one when a checkpoint has been written, and one at the end, which takes the place of that
-// on Run's eval.
+// Evaluations are evaluations during a training, as in tf.estimator.train_and_evaluate: one when a
+// checkpoint has been written, and one at the end, which replaces the one on Run's eval.
 type Evaluations struct {
-	// Open gives the evaluation data, from their beginning each time. nil: there are no such
+	// Open opens the evaluation data, from its beginning each time. nil: there are no such
 	// evaluations.
 	Open func() (CloseSource, error)
 
-	// Throttle is how long at least one starts after the start of the one before, or of the
-	// training; 0: every checkpoint is evaluated. The one at the end always is.
+	// Throttle is the minimum time between the start of an evaluation and the start of the one
+	// before, or of the training; 0: every checkpoint is evaluated. There is always one at the end.
 	Throttle time.Duration
 
 	// Done is called with all evaluations so far, the newest last, before Checkpointed is called
-	// with the checkpoint. A training that goes on from a checkpoint has those that came before it.
-	// Its error ends the training. It may be nil, and runs on the loop's goroutine.
+	// with the checkpoint. A training that resumes from a checkpoint includes those before it. Its
+	// error ends the training. It may be nil, and runs on the loop's goroutine.
 	Done func(ctx context.Context, all []Evaluation) error
 }
 
@@ -106,14 +106,14 @@ type CloseSource interface {
 	io.Closer
 }
 
-// Evaluation is what one evaluation found.
+// Evaluation is one evaluation during a training.
 type Evaluation struct {
 	Step    int                `json:"step"`
 	Final   bool               `json:"final,omitempty"` // no step comes after it
 	Metrics map[string]float64 `json:"metrics"`         // see Evaluate
 }
 
-// evaluationsFile keeps them next to the checkpoints, so that a resumed training knows which model
+// evaluationsFile stores them next to the checkpoints, so that a resumed training knows which model
 // was the best.
 const evaluationsFile = "evaluations.json"
 
@@ -124,7 +124,7 @@ type evaluator struct {
 	since time.Time // start of the last one
 }
 
-// resume takes up the evaluations of up to step: later ones are of steps that will be taken again.
+// resume restores the evaluations of steps up to step: the later steps will be taken again.
 func (e *evaluator) resume(dir string, step int) error {
 	text, err := os.ReadFile(filepath.Join(dir, evaluationsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +140,7 @@ func (e *evaluator) resume(dir string, step int) error {
 	return nil
 }
 
-// atCheckpoint evaluates the model behind a checkpoint, if it is time to. What comes last is left
+// atCheckpoint evaluates the model after a checkpoint, if it is due. The last evaluation is left
 // for atEnd.
 func (l *loop) atCheckpoint(ctx context.Context) error {
 	e := &l.evaluator
@@ -150,8 +150,8 @@ func (l *loop) atCheckpoint(ctx context.Context) error {
 	return l.evaluate(ctx, false)
 }
 
-// atResume evaluates at a checkpoint whose evaluation was cut off. Whether a checkpoint was due for
-// its time is not known any more.
+// atResume evaluates at a checkpoint whose evaluation was interrupted. Whether a checkpoint was due
+// because of its time is no longer known.
 func (l *loop) atResume(ctx context.Context) error {
 	every := l.Checkpoints.Every
 	if l.result.Resumed == 0 || every == 0 || l.result.Resumed%every != 0 {
@@ -167,7 +167,7 @@ func (e *evaluator) evaluated(step int) bool {
 // atEnd evaluates the model that was trained.
 func (l *loop) atEnd(ctx context.Context) error {
 	e := &l.evaluator
-	if e.evaluated(l.result.Steps) { // the data ended where a checkpoint was due
+	if e.evaluated(l.result.Steps) { // the data ended at a checkpoint that was due
 		e.all = e.all[:len(e.all)-1]
 	}
 	return l.evaluate(ctx, true)

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// closing is a spiral that says when it is closed.
+// closing is a spiral that records when it is closed.
 type closing struct {
 	*spiral
 	closed *int
@@ -23,8 +23,8 @@ type closing struct {
 
 func (c closing) Close() error { *c.closed++; return nil }
 
-// diary holds what Evaluations were called with, one line a call: the steps of all, the final one
-// with a point.
+// diary records the calls of Evaluations, one line each: the steps of all, the final one with a
+// point.
 type diary struct {
 	lines          []string
 	opened, closed int
@@ -71,7 +71,7 @@ func TestEveryCheckpointIsEvaluatedAndTheEndOnce(t *testing.T) {
 			t.Fatal(result, err)
 		}
 		want := []string{"|", "| ||", "| || end|||"}
-		if steps == 0 { // that step 30 is the last is known only afterwards
+		if steps == 0 { // only known afterwards: step 30 is the last
 			want = []string{"|", "| ||", "| || |||", "| || end|||"}
 		}
 		if diff := cmp.Diff(want, d.lines); diff != "" || d.opened != d.closed {
@@ -110,7 +110,7 @@ func TestEvaluationsAreThrottled(t *testing.T) {
 	}
 }
 
-// Wherever it is cut off, the evaluations are those of a training that never was.
+// Wherever a training is interrupted, its evaluations are those of an uninterrupted one.
 func TestAResumedTrainingHasTheEvaluationsOfAnUndisturbedOne(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("stopped")
@@ -164,7 +164,7 @@ func TestAResumedTrainingHasTheEvaluationsOfAnUndisturbedOne(t *testing.T) {
 	}
 }
 
-// A checkpoint older than what was evaluated: the steps behind it will be taken again, and so will
+// A checkpoint is older than some evaluations: the steps after it will be taken again, and so will
 // their evaluations.
 func TestEvaluationsOfStepsToComeAreForgotten(t *testing.T) {
 	t.Parallel()

@@ -11,34 +11,34 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Feed says how columns of data become what a model takes.
+// Feed defines how columns of data become a model's inputs.
 type Feed struct {
-	Inputs   []nn.Input                 // each is the feature of its name
-	Defaults map[string]example.Default // fills what a row lacks of a feature; 0 or "" where nothing is said
-	AllowNaN bool                       // NaN is a missing number, and the graph copes with it; else it is an error
+	Inputs   []nn.Input                 // each is the feature of the same name
+	Defaults map[string]example.Default // values for features that a row lacks; 0 or "" if there is none
+	AllowNaN bool                       // NaN is a missing number that the graph can handle; otherwise it is an error
 	Label    Label
 
-	// Weight is the feature that says how much each row counts: one number a row, 0 or more. "":
-	// all rows count the same.
+	// Weight is the feature with the weight of each row: one number a row, 0 or more. "": all rows
+	// have the same weight.
 	Weight string
 
-	// AllowIdle lets a batch pass in which no row counts: it is nothing to a loss that is divided
-	// by rows (nn.SumOverBatchSize), and to an evaluation. Else it is an error.
+	// AllowIdle accepts a batch in which all rows have weight 0: it adds nothing to a loss that is
+	// divided by rows (nn.SumOverBatchSize), or to an evaluation. Otherwise it is an error.
 	AllowIdle bool
 }
 
-// examples is what FromExamples reads: an example.Reader.
+// examples is the interface that FromExamples reads: an example.Reader.
 type examples interface {
 	Next(ctx context.Context) (*example.Batch, error)
 	Skip(ctx context.Context, batches int64) error
 }
 
-// FromExamples makes a Source of a reader. Its errors have example.ErrInput in their chain where
-// the data is to blame, and name file, record and feature; where the reader doesn't know of files,
-// the row by its number in the order of reading, from 0.
+// FromExamples returns a Source that reads from r. Its errors have example.ErrInput in their chain
+// if the data is at fault, and name file, record and feature; if the reader doesn't know files, the
+// row's number in the order of reading, from 0.
 //
-// What its batches hold is the reader's own memory where a feature's values lie there as the model
-// takes them, and a copy where not.
+// Its batches use the reader's own memory if that has a feature's values in the model's format, and
+// a copy otherwise.
 func FromExamples(r examples, f Feed) Source {
 	s := &feeder{reader: r, feed: f, labels: f.Label.reader(), inputs: map[string]nn.Value{}}
 	for _, in := range f.Inputs {
@@ -52,8 +52,8 @@ type feeder struct {
 	feed    Feed
 	labels  labelReader
 	fills   []fill
-	rows    int64          // given before
-	batch   *example.Batch // the last
+	rows    int64          // number of rows in earlier batches
+	batch   *example.Batch // the last batch
 	inputs  map[string]nn.Value
 	targets []float32
 	weights []float32
@@ -128,7 +128,7 @@ func (s *feeder) weigh() error {
 	return nil
 }
 
-// badRow is what is wrong with one row of a batch.
+// badRow is an error of one row of a batch.
 type badRow struct {
 	row int
 	why string
@@ -156,24 +156,26 @@ func (s *feeder) Origins() []example.Origin {
 	return s.batch.Origins
 }
 
-// Source gives batches. A batch is valid until the next call. The end is io.EOF.
+// Source yields batches. A batch is valid until the next call. The end is io.EOF. A Source is for
+// one goroutine.
 type Source interface {
 	Next(ctx context.Context) (nn.Batch, error)
 }
 
-// Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than
-// asked for are io.EOF.
+// Skipper is a Source that can skip batches faster than by reading them. It returns io.EOF if there
+// are fewer batches than to be skipped.
 type Skipper interface {
 	Skip(ctx context.Context, batches int64) error
 }
 
-// Located is a Source that knows where the rows of its last batch come from: errors name their
-// files and records then. Origins has one for each row, or none, and is valid until the next batch.
+// Located is a Source that knows where the rows of its last batch come from, so that errors name
+// their files and records. Origins returns one for each row, or none, and is valid until the next
+// batch.
 type Located interface {
 	Origins() []example.Origin
 }
 
-// originsOf are those of the rows of s's last batch, none where they aren't known.
+// originsOf returns those of the rows of s's last batch, none if they aren't known.
 func originsOf(s Source) []example.Origin {
 	if located, ok := s.(Located); ok {
 		return located.Origins()
@@ -181,7 +183,7 @@ func originsOf(s Source) []example.Origin {
 	return nil
 }
 
-// skip leaves out batches, so that a resumed training reads on where it had been.
+// skip skips batches, so that a resumed training reads on where it was.
 func skip(ctx context.Context, s Source, batches int) error {
 	if batches == 0 {
 		return nil
@@ -197,12 +199,12 @@ func skip(ctx context.Context, s Source, batches int) error {
 	return nil
 }
 
-// maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as
-// many as its rows.
+// maxRanges limits how many ranges of records an error names: a shuffled batch may have as many as
+// rows.
 const maxRanges = 40
 
-// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is ""
-// where that is not known.
+// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is "" if
+// that is not known.
 func of(rows []example.Origin) string {
 	if len(rows) == 0 {
 		return ""
@@ -227,7 +229,7 @@ func describe(all []example.Origin) string {
 	return strings.Join(text, "; ")
 }
 
-// ranges are numbers as few ranges, no more than are left.
+// ranges writes numbers as few ranges, no more than are left.
 func ranges(numbers []int64, left *int) string {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers) // a small file may be read twice for one batch

@@ -7,8 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Of reading, parsing and feeding a batch: plain and compressed, in order and shuffled. Not
-// parallel: what others allocate would be counted, and the goroutine that reads ahead is.
+// It reads, parses and feeds a batch: plain and compressed, in order and shuffled. It is not
+// parallel, because allocations of other tests would be counted, as those of the goroutine that
+// reads ahead are.
 func TestABatchAllocatesNothing(t *testing.T) {
 	spec := example.Spec{
 		{Name: "area", Kind: example.Int64},
@@ -35,7 +36,7 @@ func TestABatchAllocatesNothing(t *testing.T) {
 		for range 500 { // more than once through the data
 			next()
 		}
-		// The mean is rounded down: a file that is opened again allocates, once in 78 batches.
+		// The mean is rounded down: opening a file again allocates, once in 78 batches.
 		if n := testing.AllocsPerRun(400, next); n > 0 {
 			t.Errorf("%s: %v allocations a batch", name, n)
 		}

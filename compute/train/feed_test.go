@@ -30,7 +30,7 @@ var feed = train.Feed{
 	Label:    train.Label{Feature: "label", Classes: 3},
 }
 
-// parsed is a reader of batches that are parsed already.
+// parsed is a reader of batches that are already parsed.
 type parsed []*example.Batch
 
 func (p *parsed) Next(context.Context) (*example.Batch, error) {
@@ -48,7 +48,7 @@ func row() *example.Builder {
 	return new(example.Builder).Int64("area", 8).String("company", "Jay Kim").Float("fare", 1.5).Int64("label", 2).Float("point", 3, 4)
 }
 
-// lacking has nothing but what it must have.
+// lacking has only the required features.
 func lacking() *example.Builder { return new(example.Builder).Int64("label", 0).Float("point", 5, 6) }
 
 func source(t *testing.T, f train.Feed, batches ...[]*example.Builder) train.Source {

@@ -12,14 +12,14 @@ import (
 // fill makes the value of one input from its column, batch after batch.
 type fill struct {
 	nn.Input
-	absent   example.Default // in the place of what rows lack
+	absent   example.Default // replaces values that rows lack
 	allowNaN bool
 
 	value nn.Value
-	own   nn.Value // memory for value, where it can't be the column's
+	own   nn.Value // memory for value, if it can't be the column's
 }
 
-// take makes value of a column of so many rows.
+// take makes value from a column of so many rows.
 func (f *fill) take(c *example.Column, rows int) error {
 	f.value = nn.Value{Kind: f.Kind, Width: f.Width}
 	switch {
@@ -33,8 +33,8 @@ func (f *fill) take(c *example.Column, rows int) error {
 	return fmt.Errorf("the data is %v, the model takes %v", c.Feature.Kind, f.Kind)
 }
 
-// whole says whether every row of a column has width values, so that they lie there as the model
-// takes them.
+// whole reports whether every row of a column has width values, so that the column's memory has the
+// model's format.
 func whole(c *example.Column, width int) bool {
 	return !c.Feature.Sequence && c.Feature.Size() == width
 }
@@ -91,8 +91,8 @@ func (f *fill) someStrings(to [][]byte, c *example.Column, rows int) ([][]byte, 
 	return to, nil
 }
 
-// filled appends rows of width values each: those that a column's row has, and absent in the place
-// of the rest.
+// filled appends rows of width values each: the values of a column's row, followed by absent for
+// missing ones.
 func filled[T any](to, values []T, c *example.Column, width, rows int, absent T) ([]T, error) {
 	for r := range rows {
 		from, end := c.Row(r)
@@ -111,7 +111,7 @@ func tooMany(row, values, width int) error {
 	return badRow{row, fmt.Sprintf("%d values, expected at most %d", values, width)}
 }
 
-// finite is an error for a number that is none. x-x is 0 of those that are.
+// finite returns an error for a number that isn't finite. x-x is 0 for a finite one.
 func (f *fill) finite() error {
 	for i, x := range f.value.Floats {
 		if x-x != 0 && (x == x || !f.allowNaN) {
@@ -121,34 +121,34 @@ func (f *fill) finite() error {
 	return nil
 }
 
-// Label says which feature is to be predicted, and how a value of it becomes a row of targets.
+// Label defines which feature is to be predicted, and how its value becomes a row of targets.
 type Label struct {
 	Feature string
 
-	// Classes is how many there are. From 2: the values are class numbers 0..Classes-1, a target is
-	// 1 in its class and 0 elsewhere. 1: yes or no, 1 or 0, the target itself. 0: any number is the
-	// target itself.
+	// Classes is the number of classes. From 2 on: the values are class numbers 0..Classes-1, and a
+	// target is 1 in its class and 0 elsewhere. 1: binary, 1 or 0, which is the target itself. 0:
+	// any number is the target itself.
 	Classes int
 
-	// Vocabulary gives strings their numbers: their places in it.
+	// Vocabulary maps strings to numbers: their indices in it.
 	Vocabulary []string
 }
 
-// labelReader is a Label made ready.
+// labelReader is a Label prepared for reading.
 type labelReader struct {
 	Label
-	places map[string]int // of the Vocabulary
+	places map[string]int // indices in the Vocabulary
 }
 
 func (l Label) reader() labelReader {
 	r := labelReader{l, make(map[string]int, len(l.Vocabulary))}
-	for i, word := range slices.Backward(l.Vocabulary) { // the first of equal ones counts
+	for i, word := range slices.Backward(l.Vocabulary) { // the first of equal words counts
 		r.places[word] = i
 	}
 	return r
 }
 
-// targets appends a row of targets for each row of the column, which must have one value each.
+// targets appends a row of targets for each row of the column. Each row must have one value.
 func (l *labelReader) targets(to []float32, c *example.Column, rows int) ([]float32, error) {
 	start, width := len(to), max(l.Classes, 1)
 	to = slices.Grow(to, rows*width)[:start+rows*width]
@@ -174,7 +174,7 @@ func (l *labelReader) targets(to []float32, c *example.Column, rows int) ([]floa
 	return to, nil
 }
 
-// number is value i of the column as a number.
+// number returns value i of the column as a number.
 func (l *labelReader) number(c *example.Column, i int) (float64, error) {
 	switch c.Feature.Kind {
 	case example.Int64:
@@ -191,7 +191,7 @@ func (l *labelReader) number(c *example.Column, i int) (float64, error) {
 	return 0, fmt.Errorf("label %q is not in the schema's domain", c.Bytes(i))
 }
 
-// weights appends the weight of each row of the column, which must have one each.
+// weights appends the weight of each row of the column. Each row must have one.
 func weights(to []float32, c *example.Column, rows int) ([]float32, error) {
 	for r := range rows {
 		from, end := c.Row(r)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// diverging are options whose every step makes weights infinite.
+// diverging returns options with which every step makes weights infinite.
 func diverging(t *testing.T, steps int) train.Options {
 	t.Helper()
 	o := options(steps)
@@ -23,7 +23,7 @@ func diverging(t *testing.T, steps int) train.Options {
 	return o
 }
 
-// rows are given once.
+// rows is a source that is read once.
 type rows struct{ x, targets []float32 }
 
 func (r *rows) Next(context.Context) (nn.Batch, error) {
@@ -35,10 +35,10 @@ func (r *rows) Next(context.Context) (nn.Batch, error) {
 	return b, nil
 }
 
-// steep are rows whose loss is finite, and whose gradient times the learning rate is not.
+// steep returns rows whose loss is finite, and whose gradient times the learning rate is not.
 func steep() *rows { return &rows{[]float32{1e15, 1e15}, []float32{1e19}} }
 
-// linear is a model without anything that could keep numbers small.
+// linear returns a model in which nothing keeps numbers small.
 func linear(t *testing.T) *nn.Model {
 	t.Helper()
 	return build(t, nn.MeanSquaredError{}, func(b *nn.Builder) nn.Ref {
@@ -46,7 +46,8 @@ func linear(t *testing.T) *nn.Model {
 	})
 }
 
-// The loss of the last step is that before it: no later one shows what became of the weights.
+// The loss of the last step is the one before its update: no later loss reveals what happened to
+// the weights.
 func TestAModelThatTheLastStepSpoiltIsNone(t *testing.T) {
 	t.Parallel()
 	_, err := train.Run(t.Context(), diverging(t, 1), linear(t), steep(), nil)

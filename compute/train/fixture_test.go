@@ -11,12 +11,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// spiral is a source of rows whose class is by which of three rays they are next to.
+// spiral is a source of rows whose class is the nearest of three rays.
 type spiral struct {
-	batches int // left; negative: no end
+	batches int // number left; negative: no end
 	rows    int
 	next    float64
-	before  func(batch int) // is called before each
+	before  func(batch int) // called before each batch
 	given   int
 }
 
@@ -35,7 +35,7 @@ func (s *spiral) Next(ctx context.Context) (nn.Batch, error) {
 	b := nn.Batch{Rows: s.rows}
 	var x []float32
 	for range s.rows {
-		s.next += 2.399963 // the golden angle: spreads rows evenly
+		s.next += 2.399963 // the golden angle spreads rows evenly
 		turn := math.Mod(s.next, 2*math.Pi)
 		x = append(x, float32(math.Cos(turn)), float32(math.Sin(turn)))
 		target := make([]float32, 3)
@@ -62,7 +62,7 @@ func build(t testing.TB, loss nn.Loss, layers func(b *nn.Builder) (logits nn.Ref
 	return m
 }
 
-// model is of two numbers, as endless gives them.
+// model has two numbers as inputs, like endless.
 func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
 	t.Helper()
 	return build(t, loss, func(b *nn.Builder) nn.Ref {

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// resumedLog is the log of a training that goes on from a checkpoint of step 3, which another
-// process with those kernels has left.
+// resumedLog returns the log of a training that resumes from a checkpoint of step 3, which another
+// process with those kernels has written.
 func resumedLog(t *testing.T, kernels string) string {
 	t.Helper()
 	o := options(3)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// areas is a model of feed's inputs: an embedding of the area, of depth rows, and two layers over
+// areas is a model of feed's inputs: an embedding of the area, with depth rows, and two layers over
 // that and the point.
 func areas(t *testing.T, depth int) *nn.Model {
 	t.Helper()
@@ -23,14 +23,14 @@ func areas(t *testing.T, depth int) *nn.Model {
 	})
 }
 
-// areaFeed is feed without what areas doesn't take.
+// areaFeed is feed without the inputs that areas doesn't have.
 func areaFeed() train.Feed {
 	f := feed
 	f.Inputs = []nn.Input{feed.Inputs[0], feed.Inputs[3]}
 	return f
 }
 
-// fails trains on two files of 30 rows, of which change changes some, and gives the error.
+// fails trains on two files of 30 rows, of which change changes some, and returns the error.
 func fails(t *testing.T, m *nn.Model, f train.Feed, shuffle int, change func(files map[string][]*example.Builder)) string {
 	t.Helper()
 	files := map[string][]*example.Builder{"a.gz": repeated(30, row()), "b": repeated(30, row())}

@@ -7,18 +7,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// meters add up what an evaluation finds, batch by batch.
+// meters accumulate the metrics of an evaluation, batch by batch.
 type meters struct {
 	model    *nn.Model
 	rows     int
 	weighted bool    // some batch had weights
 	weight   float64 // of all rows
 	sum      float64 // of losses, each times its row's weight
-	meter    meter   // nil: the loss says it all
+	meter    meter   // nil: only the loss is measured
 }
 
-// meter is what suits a loss. Every row counts as much as it weighs, as in Keras's weighted_metrics
-// and in TensorFlow Model Analysis with an example weight.
+// meter accumulates the metrics that suit a loss. Every row counts with its weight, as in Keras's
+// weighted_metrics and in TensorFlow Model Analysis with an example weight.
 type meter interface {
 	add(logits, target []float32, weight float64) // one row
 	metrics(into map[string]float64)
@@ -64,8 +64,8 @@ func (m *meters) add(logits []float32, b nn.Batch) error {
 	return nil
 }
 
-// metrics: loss is the mean by weight, or, where Model.Reduction is SumOverBatchSize, by rows, as
-// Keras's evaluate has it.
+// metrics returns the metrics: loss is the mean by weight, or, if Model.Reduction is
+// SumOverBatchSize, by rows, as in Keras's evaluate.
 func (m *meters) metrics() map[string]float64 {
 	whole := m.weight
 	if m.model.Reduction == nn.SumOverBatchSize {
@@ -81,7 +81,7 @@ func (m *meters) metrics() map[string]float64 {
 	return out
 }
 
-// confusion is nil where the model has no classes, or too many.
+// confusion returns nil if the model has no classes, or too many.
 func (m *meters) confusion() *Confusion {
 	switch meter := m.meter.(type) {
 	case *classMeter:
@@ -92,15 +92,15 @@ func (m *meters) confusion() *Confusion {
 	return nil
 }
 
-// binaryMeter measures probabilities against yes or no. An output says yes when its probability is
-// above 0.5; 0.5 itself is no.
+// binaryMeter measures the probabilities of binary outputs. An output is positive if its
+// probability is above 0.5; 0.5 itself is negative.
 //
 //	accuracy  = right / outputs
-//	precision = right yeses / all that the model says
-//	recall    = right yeses / all that there are
+//	precision = true positives / positives of the model
+//	recall    = true positives / positives of the data
 //
-// Where there is nothing to divide by, precision and recall are 0, as in Keras. auc and keras_auc
-// are in auc.go.
+// If the divisor is 0, precision and recall are 0, as in Keras. rocCurve computes auc and
+// keras_auc.
 type binaryMeter struct {
 	right, outputs          float64
 	rightYes, said, thereIs float64
@@ -139,7 +139,7 @@ func (m *binaryMeter) add(z, t []float32, weight float64) {
 	}
 }
 
-// place is that of yes or no among the classes.
+// place returns the index of a binary class.
 func place(yes bool) int {
 	if yes {
 		return 1
@@ -147,7 +147,7 @@ func place(yes bool) int {
 	return 0
 }
 
-// probability is the sigmoid of a logit, as it is served: in float32.
+// probability returns the sigmoid of a logit, as it is served: in float32.
 func probability(z float32) float32 {
 	return float32(1 / (1 + math.Exp(-float64(z))))
 }
@@ -160,7 +160,7 @@ func (m *binaryMeter) metrics(into map[string]float64) {
 	into["keras_auc"] = m.keras.area()
 }
 
-// share is part/whole, 0 of nothing.
+// share returns part/whole, 0 if whole is 0.
 func share(part, whole float64) float64 {
 	if whole == 0 {
 		return 0
@@ -169,16 +169,16 @@ func share(part, whole float64) float64 {
 }
 
 // The area below the ROC curve is approximated on evenly spaced thresholds, by two rules that
-// differ by some 1e-4: auc is what TensorFlow Model Analysis finds for the exported model,
-// keras_auc is keras.metrics.AUC() as it stands.
+// differ by some 1e-4: auc is that of TensorFlow Model Analysis for the exported model, keras_auc
+// is keras.metrics.AUC() with its defaults.
 const (
 	analysisThresholds = 10000
 	kerasThresholds    = 200
 )
 
-// rocCurve counts yeses and noes by the highest threshold that their probability is above:
-// positives[i] are those above threshold i and not above i+1. Threshold i is i/(n-1), but for the
-// outer ones, which lie just outside of [0,1].
+// rocCurve counts positives and negatives by the highest threshold that their probability is above:
+// positives[i] are those above threshold i and not above i+1. Threshold i is i/(n-1), except for
+// the outer ones, which are just outside of [0,1].
 type rocCurve struct {
 	bucket               func(p float32) int
 	positives, negatives []float64
@@ -188,34 +188,35 @@ func newROCCurve(thresholds int, bucket func(p float32) int) *rocCurve {
 	return &rocCurve{bucket, make([]float64, thresholds), make([]float64, thresholds)}
 }
 
-// add takes a probability and its target, 1 or 0.
+// add adds a probability and its target, 1 or 0.
 func (c *rocCurve) add(p float32, target, weight float64) {
 	b := c.bucket(p)
 	c.positives[b] += weight * target
 	c.negatives[b] += weight * (1 - target)
 }
 
-// slack is what TensorFlow Model Analysis moves thresholds up by.
+// slack is by how much TensorFlow Model Analysis raises thresholds.
 const slack = 1e-7
 
-// analysisBucket is the last threshold below p, which is rounded down to a multiple of 1/10000
-// first: TensorFlow Model Analysis counts probabilities so, and then looks for thresholds
-// (metrics/calibration_histogram.py).
+// analysisBucket returns the last threshold below p, which is first rounded down to a multiple of
+// 1/10000: TensorFlow Model Analysis counts probabilities in such bins, and then applies the
+// thresholds (metrics/calibration_histogram.py).
 func analysisBucket(p float32) int {
 	down := math.Floor(float64(p)*analysisThresholds) / analysisThresholds
 	return max(int((down-slack)*(analysisThresholds-1)), 0)
 }
 
-// kerasBucket is max(ceil(199 p) - 1, 0), the product in float32
-// (keras/src/metrics/metrics_utils.py): where it rounds to a whole number, p is taken for the
+// kerasBucket returns max(ceil(199 p) - 1, 0), the product in float32
+// (keras/src/metrics/metrics_utils.py): if it rounds to a whole number, p is treated as the
 // threshold itself, and is not above it.
 func kerasBucket(p float32) int {
 	return max(int(math.Ceil(float64(p*(kerasThresholds-1))))-1, 0)
 }
 
-// area is that below the curve of points (false positives, true positives) of neighbouring
+// area returns the area below the curve of points (false positives, true positives) of neighboring
 // thresholds, joined by straight lines, Keras's summation method "interpolation": trapezoids from
-// the highest threshold, where both are 0, down. 0 if there are only yeses, or only noes.
+// the highest threshold, where both are 0, downwards. It is 0 if there are only positives, or only
+// negatives.
 func (c *rocCurve) area() float64 {
 	allPositives, allNegatives := sum(c.positives), sum(c.negatives)
 	area, positives := 0.0, 0.0
@@ -234,8 +235,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the
-// first of equal ones, as keras.metrics.CategoricalAccuracy has it.
+// classMeter measures classes: accuracy is the share of rows whose largest logit is that of the
+// largest target, the first of equal ones, as in keras.metrics.CategoricalAccuracy.
 type classMeter struct {
 	right, weight float64
 	confusion     *Confusion // nil: too many classes
@@ -264,15 +265,15 @@ func (m *classMeter) metrics(into map[string]float64) {
 	into["accuracy"] = share(m.right, m.weight)
 }
 
-// Confusion is a confusion matrix: Counts[i][j] is how many rows of class i the model takes for
-// class j, each as many times as it weighs, as tf.math.confusion_matrix has it. With one yes or no,
-// class 1 is yes, from a probability above 0.5 on.
+// Confusion is a confusion matrix: Counts[i][j] is how many rows of class i the model assigns to
+// class j, by weight, as in tf.math.confusion_matrix. For a single binary output, class 1 is a
+// probability above 0.5.
 type Confusion struct{ Counts [][]float64 }
 
-// maxConfused is how many classes a matrix has at most: a larger one nobody reads.
+// maxConfused is how many classes a matrix has at most: larger ones are of no use to readers.
 const maxConfused = 256
 
-// newConfusion is nil for too many classes, and then add does nothing.
+// newConfusion returns nil for too many classes; add does nothing on nil.
 func newConfusion(classes int) *Confusion {
 	if classes > maxConfused {
 		return nil
@@ -290,8 +291,8 @@ func (c *Confusion) add(is, said int, weight float64) {
 	}
 }
 
-// numberMeter: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2, over all rows and
-// outputs.
+// numberMeter measures numbers: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2,
+// over all rows and outputs.
 type numberMeter struct{ absolute, squared, outputs float64 }
 
 func (m *numberMeter) add(z, t []float32, weight float64) {

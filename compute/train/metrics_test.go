@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// fixed gives its batches once.
+// fixed yields its batches once.
 type fixed []nn.Batch
 
 func (f *fixed) Next(context.Context) (nn.Batch, error) {
@@ -24,7 +24,7 @@ func (f *fixed) Next(context.Context) (nn.Batch, error) {
 	return b, nil
 }
 
-// identity is a model whose logits are its input, but for a bias of 0.
+// identity is a model whose logits are its input plus a bias of 0.
 func identity(t *testing.T, loss nn.Loss, width int) *nn.Model {
 	t.Helper()
 	m := build(t, loss, func(b *nn.Builder) nn.Ref {
@@ -46,10 +46,10 @@ type metricCase struct {
 	Reduction nn.Reduction `json:"reduction"`
 }
 
-// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit
-// later, as TensorFlow Model Analysis does; keras_auc is Keras's own, in float32 as it is unless
-// set otherwise. All else it adds up in float64, since float32 is off by some 1e-6 of 400 rows.
-// Probabilities are float32, as they are served.
+// kerasMetrics rounds the probabilities of the area below the ROC curve down and raises the
+// thresholds a little, as TensorFlow Model Analysis does; keras_auc is Keras's own, in float32 as
+// by default. Everything else is summed in float64, because float32 is off by some 1e-6 after 400
+// rows. Probabilities are float32, as they are served.
 const kerasMetrics = `
 def check(c):
     k = tf.keras
@@ -80,7 +80,7 @@ def check(c):
     return out | {"loss": loss(of[c["loss"]]), "mae": value(k.metrics.MeanAbsoluteError(), z), "rmse": value(k.metrics.RootMeanSquaredError(), z)}
 `
 
-// tolerances of metrics where 1e-6 is not enough: Keras adds up its AUC in float32.
+// tolerances of metrics for which 1e-6 is not enough: Keras sums its AUC in float32.
 var tolerances = map[string]float64{"keras_auc": 5e-6}
 
 func compareMetrics(t *testing.T, c metricCase) {
@@ -131,7 +131,7 @@ func TestMetricsAreKeras(t *testing.T) {
 			t.Parallel()
 			compareMetrics(t, unweighted)
 		})
-		for range rows { // some weigh nothing
+		for range rows { // some have weight 0
 			c.Weights = append(c.Weights, float32(max(rng.Float64()*3-0.3, 0)))
 		}
 		for name, reduction := range map[string]nn.Reduction{"mean": nn.WeightedMean, "sum": nn.SumOverBatchSize} {
@@ -173,7 +173,7 @@ func evaluateCase(t *testing.T, c metricCase) map[string]float64 {
 	return got
 }
 
-// Where there is nothing to divide by, Keras says 0, and so do we.
+// If the divisor is 0, Keras returns 0, and so does this package.
 func TestMetricsOfOneKindOfRowsAreKeras(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]metricCase{

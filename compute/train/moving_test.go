@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// restless has what changes in training besides weights: moving averages, and chance that depends
-// on the step.
+// restless has everything besides weights that changes in training: moving averages, and randomness
+// that depends on the step.
 func restless(t *testing.T) *nn.Model {
 	t.Helper()
 	return build(t, nn.SoftmaxCrossEntropy{}, func(b *nn.Builder) nn.Ref {

@@ -12,8 +12,8 @@ import (
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// locate says of which rows an error of a step is, and of which features where one row is to blame:
-// an Evaluator knows, which computes a row after the other.
+// locate adds to an error of a step which rows it belongs to, and which features if one row is at
+// fault: an Evaluator, which computes one row after the other, finds these.
 func (l *loop) locate(err error, b nn.Batch) error {
 	if _, found := trace(l.model.Graph, b); found != nil {
 		err = found
@@ -21,8 +21,8 @@ func (l *loop) locate(err error, b nn.Batch) error {
 	return blame(err, l.model.Graph, l.origins)
 }
 
-// blame adds to an error of computing a batch where its rows come from, and of one row also of
-// which features.
+// blame adds to an error of computing a batch where its rows come from, and for a single row also
+// the features.
 func blame(err error, g *nn.Graph, rows []example.Origin) error {
 	var bad *nn.RowError
 	switch {
@@ -50,8 +50,8 @@ func trace(g *nn.Graph, b nn.Batch) (*nn.Evaluator, error) {
 	return e, err
 }
 
-// notFinite says where a loss comes from that is none: which layer is the first whose numbers
-// aren't finite, and of which rows.
+// notFinite returns the error of a loss that isn't finite: which layer is the first whose numbers
+// aren't finite, and for which rows.
 func (l *loop) notFinite(loss float32, b nn.Batch) error {
 	if err := l.program.Sync(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (l *loop) notFinite(loss float32, b nn.Batch) error {
 	return fmt.Errorf("%w: %s%s; a smaller learning rate may help", err, l.firstNotFinite(b), batch(l.origins))
 }
 
-// batch is what is said of a batch whose rows are known.
+// batch describes a batch by its rows if they are known.
 func batch(rows []example.Origin) string {
 	if len(rows) == 0 {
 		return ""
@@ -73,8 +73,8 @@ func batch(rows []example.Origin) string {
 	return ", batch" + of(rows)
 }
 
-// firstNotFinite is the first node, in the order in which they are computed, that has such a number
-// for the batch.
+// firstNotFinite returns the first node, in the order of computation, that has such a number for
+// the batch.
 func (l *loop) firstNotFinite(b nn.Batch) string {
 	node, err := firstNotFinite(l.model.Graph, b, l.origins)
 	if err != nil {
@@ -86,7 +86,8 @@ func (l *loop) firstNotFinite(b nn.Batch) string {
 	return fmt.Sprintf("all layers are finite, %s of their result is not", l.model.Loss.Name())
 }
 
-// firstNotFinite describes the first node of g whose value for b is not finite; "" where all are.
+// firstNotFinite describes the first node of g whose value for b is not finite; "" if all are
+// finite.
 func firstNotFinite(g *nn.Graph, b nn.Batch, rows []example.Origin) (string, error) {
 	e, err := trace(g, b)
 	if err != nil {
@@ -103,7 +104,7 @@ func firstNotFinite(g *nn.Graph, b nn.Batch, rows []example.Origin) (string, err
 	return "", nil
 }
 
-// recordOf is where a row of a batch lies, if that is known.
+// recordOf returns the position of a row of a batch, if that is known.
 func recordOf(row int, rows []example.Origin) string {
 	if row >= len(rows) {
 		return ""
@@ -137,8 +138,7 @@ func explain(err error, m *nn.Model, b nn.Batch, rows []example.Origin) error {
 	return fmt.Errorf("%w: all layers are finite, %s of their result in row %d%s is not", err, m.Loss.Name(), bad.row, recordOf(bad.row, rows))
 }
 
-// spoiltParam is the first param that training changes with a number that isn't finite, "" for
-// none.
+// spoiltParam returns the first trained param with a number that isn't finite, "" if there is none.
 func (l *loop) spoiltParam() (name string, number float32) {
 	for _, p := range l.model.Graph.Params {
 		if !p.Trainable && !p.Moving {
@@ -153,8 +153,8 @@ func (l *loop) spoiltParam() (name string, number float32) {
 	return "", 0
 }
 
-// sound is an error for weights that are no model: the loss of a step is that before it, so that
-// nothing else shows what the last one made of them.
+// sound returns an error for weights that aren't finite: the loss of a step is the one before its
+// update, so it doesn't reveal the effect of the last one.
 func (l *loop) sound() error {
 	if err := l.program.Sync(); err != nil {
 		return err

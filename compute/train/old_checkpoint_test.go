@@ -12,10 +12,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// testdata/checkpoints has, for each optimizer that there was then, what commit b07a421, the last
-// one before plans and kernels, left of model on endless with seed 7: behind step 10 and behind
-// step 20. A training that was cut off by an update goes on from the first, and comes where that
-// version came, but for the last bits.
+// testdata/checkpoints has, for each optimizer of that time, the checkpoints that commit b07a421,
+// the last one before plans and kernels, wrote for model on endless with seed 7: after step 10 and
+// after step 20. A training that was interrupted by an update resumes from the first, and reaches
+// the result of that version except for the last bits.
 func TestACheckpointOfAnEarlierVersionIsResumed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sgd", "momentum", "adam", "adagrad", "ftrl", "parts"} {
@@ -24,7 +24,7 @@ func TestACheckpointOfAnEarlierVersionIsResumed(t *testing.T) {
 			then := goOn(t, name, 20)
 			now := goOn(t, name, 10)
 			for i, w := range then.Weights() {
-				if math.Abs(float64(w-now.Weights()[i])) > 1e-6 { // some steps of some 1e-7 each
+				if math.Abs(float64(w-now.Weights()[i])) > 1e-6 { // some steps with some 1e-7 each
 					t.Errorf("weight %d: %v behind ten more steps, that version has %v", i, now.Weights()[i], w)
 				}
 			}
@@ -32,7 +32,7 @@ func TestACheckpointOfAnEarlierVersionIsResumed(t *testing.T) {
 	}
 }
 
-// goOn is what 20 steps come to that go on from the golden checkpoint of a step.
+// goOn returns the result of 20 steps that resume from the golden checkpoint of a step.
 func goOn(t *testing.T, name string, step int) *nn.Model {
 	t.Helper()
 	file := fmt.Sprintf("step-%d.ckpt", step)
@@ -55,7 +55,8 @@ func goOn(t *testing.T, name string, step int) *nn.Model {
 	return m
 }
 
-// optimizerCalled is one by name, or parts: FTRL for the hidden layer, Adam for the rest.
+// optimizerCalled returns an optimizer by name; "parts" is FTRL for the hidden layer and Adam for
+// the rest.
 func optimizerCalled(t *testing.T, name string, m *nn.Model) optim.Optimizer {
 	t.Helper()
 	called := func(name string, rate float64) optim.Optimizer {

@@ -11,46 +11,46 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// Options say how to train. Zero values are what their comments say.
+// Options configure a training. The meaning of zero values is in their comments.
 type Options struct {
-	Steps     int // batches to learn from; 0: until the source ends, which it must do then
-	EvalSteps int // batches to evaluate on; 0: all there are
-	BatchSize int // rows of the largest batch the training source gives
+	Steps     int // batches to learn from; 0: until the source ends, which must then have an end
+	EvalSteps int // batches to evaluate on; 0: all
+	BatchSize int // rows of the largest batch of the training source
 	Optimizer optim.Optimizer
-	Threads   int               // that take a step together; 0: 1, since a worker's jobs share its cores. Their number changes no result
-	Machines  autodiff.Machines // that take the steps; nil: this computer's cores
+	Threads   int               // threads that compute a step together; 0: 1, because a worker's jobs share its cores; their number does not change the result
+	Machines  autodiff.Machines // devices that compute the steps; nil: this computer's cores
 
 	Checkpoints Checkpoints
 	Evaluations Evaluations
 	LogEvery    int // steps between two reports; 0: 100
 
 	Logger *slog.Logger     // default: discards
-	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
+	Now    func() time.Time // default: time.Now; determines when Checkpoints.Interval is over
 
-	// Stepped is called for each step, from 1, once the weights have changed (those of the model
-	// may still be those before, where a device trains), Report of progress, Checkpointing of each
-	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed
-	// of each that is safe on disk. Any may be nil. They run on the loop's goroutine.
+	// Stepped is called for each step, from 1, once the weights have changed (the model's may still
+	// be the old ones, if a device trains); Report for progress; Checkpointing for each checkpoint
+	// before any of it exists, for what must exist when it does; Checkpointed for each that is safe
+	// on disk. Any may be nil. They run on the loop's goroutine.
 	Stepped       func(step int, loss float32)
 	Report        func(Progress)
 	Checkpointing func(step int)
 	Checkpointed  func(step int)
 
-	// Continue is asked behind each step whether there is another. false ends the training as the
-	// end of its data does, an error ends it as any other. It may be nil, and runs on the loop's
-	// goroutine.
+	// Continue is called after each step and returns whether there is another. false ends the
+	// training as the end of its data does, an error as any other error. It may be nil, and runs on
+	// the loop's goroutine.
 	Continue func(ctx context.Context, step int) (bool, error)
 }
 
-// Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval,
-// and when the context ends. A checkpoint changes nothing of the result.
+// Checkpoints configure where and when a training is saved: whenever Every or Interval requires it,
+// and when the context ends. Checkpoints do not change the result.
 type Checkpoints struct {
-	Dir      string        // "": nowhere
-	Every    int           // steps between two; 0: no matter
-	Interval time.Duration // of training between two; 0: no matter
-	Last     bool          // one more behind the last step
-	Keep     int           // how many; 0: 1; below 0: all
-	Seed     int64         // decides the order of batches: a checkpoint of another seed is refused
+	Dir      string        // "": no checkpoints
+	Every    int           // steps between two; 0: not by steps
+	Interval time.Duration // time of training between two; 0: not by time
+	Last     bool          // one more after the last step
+	Keep     int           // how many to keep; 0: 1; negative: all
+	Seed     int64         // determines the order of batches: a checkpoint of another seed is refused
 }
 
 // Progress is one report.
@@ -58,7 +58,7 @@ type Progress struct {
 	Phase   Phase
 	Step    int                // batches done in this phase
 	Steps   int                // how many there will be; 0: not known
-	Metrics map[string]float64 // training: loss, the mean since the last report. evaluating: empty
+	Metrics map[string]float64 // in training: loss, the mean since the last report; in evaluating: empty
 }
 
 // Phase is what the loop is doing.
@@ -70,13 +70,13 @@ const (
 	Evaluating Phase = "evaluating"
 )
 
-// Result is how a training ended.
+// Result is the result of a training.
 type Result struct {
-	Steps   int                // taken, those before a resumed checkpoint included
-	Resumed int                // the step of the checkpoint it went on from; 0: from the start
-	Metrics map[string]float64 // on the evaluation data; see Evaluate. nil without such data
+	Steps   int                // steps taken, including those before a resumed checkpoint
+	Resumed int                // the step of the checkpoint that it resumed from; 0: from the start
+	Metrics map[string]float64 // on the evaluation data, see Evaluate; nil without such data
 
-	Confusion *Confusion // on the evaluation data, where it suits the model; see Measure
+	Confusion *Confusion // on the evaluation data, if it suits the model; see Measure
 }
 
 // ErrNotFinite is in the chain of the error of a training whose loss, or one of whose weights,

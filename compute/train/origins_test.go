@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// split writes files of records into a folder called Split-train, and gives the pattern of all.
+// split writes files of records into a directory called Split-train, and returns the pattern that
+// matches them.
 func split(t testing.TB, files map[string][]*example.Builder) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "Split-train")
@@ -110,7 +111,7 @@ func TestTheFirstOfEqualWordsIsTheLabel(t *testing.T) {
 	}
 }
 
-// A second batch must not show through the first one's memory.
+// The first batch's memory must not contain values of the second one.
 func TestWhatIsMissingIsFilledInEveryBatch(t *testing.T) {
 	t.Parallel()
 	s := source(t, feed, []*example.Builder{row(), row()}, []*example.Builder{lacking(), row(), lacking()})

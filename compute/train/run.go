@@ -34,7 +34,7 @@ func Run(ctx context.Context, o Options, m *nn.Model, data, eval Source) (Result
 	return l.result, nil
 }
 
-// loop is one training under way. result.Steps is how far it is.
+// loop is a training in progress. Its result.Steps is the number of steps taken.
 type loop struct {
 	Options
 	model   *nn.Model
@@ -42,20 +42,20 @@ type loop struct {
 	program *autodiff.Program // while steps are taken
 	result  Result
 	saved   int       // step of the last checkpoint
-	since   time.Time // when it was written, or the first step here was taken
+	since   time.Time // when it was written, or when the first step here was taken
 
 	evaluator evaluator
 
 	lossSum float64 // since the last report
 	losses  int
 
-	// Where the rows of the batch at hand come from, and of the one before, for the error when
-	// numbers go wrong.
+	// Where the rows of the current batch come from, and of the one before, for errors about
+	// numbers.
 	origins, before []example.Origin
 }
 
-// resume takes the newest whole checkpoint, if there is one, and moves the data to where it was
-// written.
+// resume restores the newest complete checkpoint, if there is one, and moves the data to its
+// position.
 func (l *loop) resume(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" {
 		return nil
@@ -75,8 +75,8 @@ func (l *loop) resume(ctx context.Context) error {
 	return nil
 }
 
-// resumed takes the loop to where a checkpoint was written. One that comes from other kernels is as
-// good, but for its last bits.
+// resumed restores the loop's state as of a checkpoint. Checkpoints of other kernels differ only in
+// the last bits.
 func (l *loop) resumed(from header) {
 	step := from.Step
 	l.result.Steps, l.result.Resumed, l.saved = step, step, step
@@ -110,7 +110,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 	return l.save(ctx)
 }
 
-// steps takes steps until there are enough, the data ends, or there is to be no other.
+// steps takes steps until there are enough, the data ends, or Continue ends the training.
 func (l *loop) steps(ctx context.Context) error {
 	for more := true; more && (l.Steps == 0 || l.result.Steps < l.Steps); {
 		if ctx.Err() != nil {
@@ -136,7 +136,7 @@ func (l *loop) steps(ctx context.Context) error {
 	return nil
 }
 
-// step learns from one batch, and saves and reports when it is time to.
+// step learns from one batch, and saves and reports if that is due.
 func (l *loop) step(ctx context.Context, b nn.Batch) error {
 	l.before, l.origins = l.origins, append(l.before[:0], originsOf(l.data)...)
 	loss, err := l.program.Step(b, l.Optimizer)
@@ -159,7 +159,7 @@ func (l *loop) step(ctx context.Context, b nn.Batch) error {
 	return nil
 }
 
-// measure evaluates what was trained.
+// measure evaluates the trained model.
 func (l *loop) measure(ctx context.Context, eval Source) (err error) {
 	switch {
 	case l.evaluator.Open != nil:
@@ -172,7 +172,7 @@ func (l *loop) measure(ctx context.Context, eval Source) (err error) {
 	return err
 }
 
-// due says whether it is time for a checkpoint.
+// due reports whether a checkpoint is due.
 func (l *loop) due() bool {
 	c := l.Checkpoints
 	return c.Every > 0 && l.result.Steps%c.Every == 0 || c.Interval > 0 && l.Now().Sub(l.since) >= c.Interval
@@ -187,7 +187,7 @@ func (l *loop) report() {
 	l.Report(Progress{Phase: Training, Step: l.result.Steps, Steps: l.Steps, Metrics: loss})
 }
 
-// save writes a checkpoint, and evaluates the model behind it where that is asked for.
+// save writes a checkpoint, and evaluates the model after it if requested.
 func (l *loop) save(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
@@ -207,14 +207,13 @@ func (l *loop) save(ctx context.Context) error {
 	if ctx.Err() == nil {
 		err = l.atCheckpoint(ctx)
 	}
-	if err == nil || ctx.Err() != nil { // a checkpoint is whole, whether or not there was time to evaluate it
+	if err == nil || ctx.Err() != nil { // the checkpoint is complete, even if there was no time to evaluate it
 		l.Checkpointed(l.saved)
 	}
 	return err
 }
 
-// leave saves what was learnt if err is that ctx ended. After other errors the last checkpoint
-// stands.
+// leave saves the state if err is that ctx ended. After other errors the last checkpoint remains.
 func (l *loop) leave(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// held is batches in memory, given in turn.
+// held yields batches in memory, repeatedly.
 type held struct {
 	batches []nn.Batch
 	given   int
-	end     int             // how many there are; 0: no end
-	before  func(given int) // is called before each; may be nil
+	end     int             // number of batches; 0: no end
+	before  func(given int) // called before each batch; may be nil
 }
 
 func (h *held) Next(context.Context) (nn.Batch, error) {
@@ -33,7 +33,7 @@ func (h *held) Next(context.Context) (nn.Batch, error) {
 	return h.batches[(h.given-1)%len(h.batches)], nil
 }
 
-// drawn is rows of numbers with classes, the same ones each time.
+// drawn returns rows of random numbers with classes, the same ones each time.
 func drawn(rows, width, classes int) *held {
 	random := rand.New(rand.NewPCG(1, 2))
 	h := &held{}
@@ -61,8 +61,8 @@ func layers(t testing.TB, width, units, classes int) *nn.Model {
 	})
 }
 
-// Threads divide what is computed, and add nothing up in another order: nor does a training that
-// was cut in two.
+// Threads divide the work without changing the order of any sum: neither threads nor resuming
+// change a bit.
 func TestThreadsAndResumingChangeNoBit(t *testing.T) {
 	t.Parallel()
 	run := func(threads, steps int, dir string) []float32 {
@@ -93,8 +93,8 @@ func TestThreadsAndResumingChangeNoBit(t *testing.T) {
 	}
 }
 
-// A step allocates nothing, but for what its source does. Not parallel: what others allocate would
-// be counted.
+// A step allocates nothing, except for its source. It is not parallel, because allocations of other
+// tests would be counted.
 func TestAStepAllocatesNothing(t *testing.T) {
 	const warm, steps = 20, 520
 	for name, threads := range map[string]int{"one thread": 1, "two threads": 2} {
@@ -114,7 +114,7 @@ func TestAStepAllocatesNothing(t *testing.T) {
 		if _, err := train.Run(t.Context(), o, layers(t, 32, 64, 3), data, nil); err != nil {
 			t.Fatal(err)
 		}
-		// The runtime itself allocates now and then.
+		// The runtime itself allocates occasionally.
 		if n := ended.Mallocs - begun.Mallocs; n > (steps-warm)/10 {
 			t.Errorf("%s: %d allocations in %d steps", name, n, steps-warm)
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Apply adds the next entry of the log. An entry that contradicts the log, such as the word of an
-// attempt that lost its trial to another, is an error and changes nothing. What it holds to,
-// whoever wrote the log:
+// Apply adds the next entry of the log. An entry that contradicts the log, such as that of an
+// attempt that lost its trial to another one, is an error and changes nothing. It enforces these
+// rules, whoever wrote the log:
 //
-//   - the first entry begins the study; a later Begun is a request to go on, and of its config only
-//     bounds and budgets count;
+//   - the first entry begins the study; a later Begun is a request to continue, and of its config
+//     only limits and budgets count;
 //   - trials are numbered as they are begun, at most MaxTrials of them without a parent, at most
 //     Parallel run at once, and a job works on one at a time;
 //   - a trial runs until its owner says how it ended, and ends once: a failure makes it Invalid
 //     while it has tries left, and only an Invalid trial is begun again;
-//   - nothing is begun or taken over for more work once the study is finished; what runs then may
+//   - once the study is finished nothing is begun or taken over for more work; running trials may
 //     still end.
 func (s *Study) Apply(e Entry) error {
 	next := *s
@@ -79,8 +79,8 @@ func (s *Study) find(e Entry) error {
 	return nil
 }
 
-// extended are a trial's values in a space that has been added to since: what was not known to be a
-// parameter had its default.
+// extended returns a trial's values in a space that has been extended since: a parameter that was
+// not known had its default.
 func extended(s space.Space, values space.Values) space.Values {
 	whole := s.Complete(values)
 	for _, v := range values {
@@ -130,8 +130,8 @@ func (s *Study) start(e Entry) error {
 	return nil
 }
 
-// tried is a new trial, or one to be tried again as if nothing had been: what failed tries reported
-// is not of it.
+// tried returns a new trial, or one that is tried again from the beginning: the reports of failed
+// tries are not part of it.
 func (s *Study) tried(started Started, origin string) (*Trial, error) {
 	if started.Suggestion == nil {
 		t := s.change(started.Trial)
@@ -165,7 +165,7 @@ func (s *Study) finish(e Entry) error {
 	return nil
 }
 
-// running is a trial that runs, to be changed.
+// running returns a running trial, to be changed.
 func (s *Study) running(id string) (*Trial, error) {
 	t := s.change(id)
 	switch {
@@ -177,7 +177,7 @@ func (s *Study) running(id string) (*Trial, error) {
 	return t, nil
 }
 
-// change puts a copy in the place of a trial, to be changed.
+// change replaces a trial by a copy, to be changed.
 func (s *Study) change(id string) *Trial {
 	at := s.place(id)
 	if at < 0 {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Score is what a trial is judged by: of the first objective, the best value over its steps where
-// they were reported, else its metric. False if it has none. What a failed try reported is not
-// looked at.
+// Score returns the value by which a trial is judged, for the first objective: its best value over
+// the steps if they were reported, else its metric; false if it has none. Reports of failed tries
+// do not count.
 func (s *Study) Score(t *Trial) (float64, bool) {
 	if len(s.Config.Objectives) == 0 {
 		return 0, false
@@ -16,7 +16,7 @@ func (s *Study) Score(t *Trial) (float64, bool) {
 	return s.Config.Objectives[0].score(t.Curves, t.Metrics)
 }
 
-// Scores are a trial's, of each objective; NaN where it has none.
+// Scores returns a trial's scores for all objectives; NaN for those that it lacks.
 func (s *Study) Scores(t *Trial) []float64 {
 	scores := make([]float64, len(s.Config.Objectives))
 	for i, o := range s.Config.Objectives {
@@ -29,7 +29,8 @@ func (s *Study) Scores(t *Trial) []float64 {
 	return scores
 }
 
-// Turned are a trial's scores, less being better in each; NaN where it has none.
+// Turned returns a trial's scores, negated where more is better, so that less is better in each;
+// NaN for those that it lacks.
 func (s *Study) Turned(t *Trial) []float64 {
 	scores := s.Scores(t)
 	for i, o := range s.Config.Objectives {
@@ -45,8 +46,8 @@ func (s *Study) score(t *Trial) float64 {
 	return score
 }
 
-// score is the best over a curve's steps, else the metric. Steps whose value is no number count for
-// nothing.
+// score returns the best value of a curve, else the metric. Values that are not numbers don't
+// count.
 func (o Objective) score(curves map[string][]Point, metrics map[string]float64) (float64, bool) {
 	if p, there := o.Best(curves[o.Name]); there {
 		return p.Value, true
@@ -55,8 +56,8 @@ func (o Objective) score(curves map[string][]Point, metrics map[string]float64) 
 	return value, there
 }
 
-// Feasible says whether a trial keeps to the constraints. One that doesn't report a metric that is
-// constrained does not.
+// Feasible reports whether a trial satisfies the constraints. It does not if it doesn't report a
+// metric that is constrained.
 func (s *Study) Feasible(t *Trial) bool {
 	for _, c := range s.Config.Constraints {
 		value, there := t.Metrics[c.Name]
@@ -67,15 +68,16 @@ func (s *Study) Feasible(t *Trial) bool {
 	return true
 }
 
-// Best are the completed trials that keep to the constraints, the best first; of equal ones the one
-// that was begun first. Of several objectives come first those that no other beats in all of them,
-// then those that only such beat, and so on; by the first objective among themselves.
+// Best returns the completed trials that satisfy the constraints, the best first; of equal ones the
+// one that was begun first. With several objectives, those that no other trial dominates come
+// first, then those that only such trials dominate, and so on; each group is sorted by the first
+// objective.
 func (s *Study) Best() []*Trial {
 	return slices.Concat(s.fronts()...)
 }
 
-// Pareto are the best trials: those that no other is better than in one objective, and as good in
-// all. Of one objective it is one trial.
+// Pareto returns the best trials: those for which no other is better in one objective and as good
+// in all. With one objective it is one trial.
 func (s *Study) Pareto() []*Trial {
 	fronts := s.fronts()
 	switch {
@@ -87,7 +89,7 @@ func (s *Study) Pareto() []*Trial {
 	return fronts[0]
 }
 
-// fronts are the judged trials in their order; of one objective all are in one.
+// fronts returns the judged trials in their order; with one objective all are in one front.
 func (s *Study) fronts() (fronts [][]*Trial) {
 	sorted := s.sorted(s.judged())
 	if len(sorted) == 0 {
@@ -110,7 +112,7 @@ func (s *Study) fronts() (fronts [][]*Trial) {
 	return fronts
 }
 
-// sorted are trials by the first objective, whose scores are looked up once.
+// sorted sorts trials by the first objective, and looks up each score only once.
 func (s *Study) sorted(trials []*Trial) []*Trial {
 	scores := make(map[*Trial]float64, len(trials))
 	for _, t := range trials {
@@ -123,9 +125,9 @@ func (s *Study) sorted(trials []*Trial) []*Trial {
 	return trials
 }
 
-// Leader is the completed trial that keeps to the constraints and is best by the first objective,
-// of equal ones the one that was begun first; nil if there is none. Unlike Best it takes no time
-// that grows with the study.
+// Leader returns the completed trial that satisfies the constraints and is best by the first
+// objective, of equal ones the one that was begun first; nil if there is none. Unlike Best its time
+// does not grow with the study.
 func (s *Study) Leader() *Trial {
 	if s.leader == 0 {
 		return nil
@@ -153,16 +155,16 @@ func (s *Study) compare(a, b *Trial) int {
 	return 0
 }
 
-// Rivals says whether a trial that is completed so keeps to the constraints, and none before it is
-// better in the first objective.
+// Rivals reports whether a trial that is completed in this way satisfies the constraints, and none
+// before it is better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
 	best := s.Leader()
 	return s.Feasible(trial) && (best == nil || s.compare(best, trial) >= 0)
 }
 
-// improves says whether a trial that is completed so is better than all before it: of several
-// objectives, that none dominates it.
+// improves reports whether a trial that is completed in this way is better than all before it; with
+// several objectives, that none dominates it.
 func (s *Study) improves(e *Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
 	if !s.Feasible(trial) {
@@ -180,8 +182,9 @@ func (s *Study) improves(e *Ended) bool {
 }
 
 // Fronts sorts points of several scores, less being better in each, as NSGA-II does (Deb et al.
-// 2002): in the first front are those that no other dominates, in the second those that only such
-// dominate, and so on. A front has the points' indices, which rise. NaN is worse than any number.
+// 2002): the first front has those that no other dominates, the second those that only points of
+// the first dominate, and so on. A front has the points' indices, in ascending order. NaN is worse
+// than any number.
 func Fronts(points [][]float64) (fronts [][]int) {
 	left := make([]int, len(points))
 	for i := range left {
@@ -202,7 +205,7 @@ func Fronts(points [][]float64) (fronts [][]int) {
 	return fronts
 }
 
-// dominates says whether a is as good as b in all scores and better in one.
+// dominates reports whether a is as good as b in all scores and better in one.
 func dominates(a, b []float64) bool {
 	better := false
 	for i := range a {
@@ -214,5 +217,6 @@ func dominates(a, b []float64) bool {
 	return better
 }
 
-// below is a < b, with NaN above all numbers: so no points dominate each other in a circle.
+// below returns a < b, with NaN above all numbers, so that no points dominate each other in a
+// circle.
 func below(a, b float64) bool { return a < b || math.IsNaN(b) && !math.IsNaN(a) }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Due says whether the study has come to its end at a time, and why; nil if it goes on. It is asked
-// before anything is begun, and again when a trial has ended. Of max_trials it is the end when the
-// last of them has ended: those that run are not stopped for it. That nothing is left to try is the
-// algorithm's to say: see Over. So is it where trials go on from others, which are no new ones.
+// Due returns why the study ends at a time; nil if it continues. It is called before anything is
+// begun, and again when a trial has ended. max_trials ends the study when the last of these trials
+// has ended: running ones are not stopped for it. Whether nothing is left to try depends on the
+// algorithm: see Over. The same holds for trials that continue others, which are not new ones.
 func (s *Study) Due(now time.Time) *Finished {
 	c := s.Config
 	if s.Entries == 0 || s.Finished != nil {
@@ -29,8 +29,8 @@ func (s *Study) Due(now time.Time) *Finished {
 	return nil
 }
 
-// Over is the end of a study whose algorithm has nothing left to try; nil while a trial runs or is
-// to be tried again.
+// Over returns the end of a study whose algorithm has nothing left to try; nil while a trial runs
+// or is to be tried again.
 func (s *Study) Over() *Finished {
 	switch {
 	case s.Entries == 0 || s.Finished != nil || !s.settled():
@@ -41,7 +41,7 @@ func (s *Study) Over() *Finished {
 	return &Finished{Why: Exhausted}
 }
 
-// OutOfTimeAt is when the study ends whatever runs then; zero: no such time.
+// OutOfTimeAt returns when the study ends even if trials run; zero: it has no such time.
 func (s *Study) OutOfTimeAt() time.Time {
 	if s.Config.MaxTime == 0 || s.Entries == 0 {
 		return time.Time{}
@@ -64,6 +64,5 @@ func (s *Study) LastFailure() string {
 	return fmt.Sprintf("trial %s: %s", last.ID, last.Message)
 }
 
-// Settled says that the study is finished and nothing of it runs any more: its outcome is what it
-// is.
+// Settled reports whether the study is finished and none of its trials runs: its outcome is final.
 func (s *Study) Settled() bool { return s.Finished != nil && len(s.Running()) == 0 }

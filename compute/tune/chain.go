@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Errors of Enter that say that an entry has no effect. The log can be read on behind it.
+// Errors of Enter for an entry that has no effect. The log can be read beyond it.
 var (
 	ErrUnchained     = errors.New("doesn't continue the log")
 	ErrContradiction = errors.New("contradicts the log")
@@ -30,9 +30,9 @@ func HashOf(body []byte) string {
 // previous. It is "" for an empty log.
 func (s *Study) Head() string { return s.head }
 
-// Enter adds the next entry, as the log holds it and as of when it was stored, by the rule in the
-// package comment. An entry without effect is ErrUnchained or ErrContradiction, and is counted.
-// ErrNewer, and nothing changed, if only a newer version can read on.
+// Enter adds the next entry, with its bytes and the time when it was stored, by the rule in the
+// package comment. For an entry without effect it returns ErrUnchained or ErrContradiction, and
+// counts it. It returns ErrNewer, and changes nothing, if only a newer version can read on.
 func (s *Study) Enter(body []byte, stored time.Time) error {
 	if err := s.continues(body); err != nil {
 		s.Skipped++

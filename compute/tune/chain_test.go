@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// A log of which entries were lost, with entries of writers that had read them, comes to what its
-// chain says.
+// If entries of a log were lost, and entries follow whose writers had read them, the study is the
+// one that the chain implies.
 func TestOnlyEntriesThatContinueTheLogCount(t *testing.T) {
 	t.Parallel()
 	bytesOf := func(e tune.Entry, previous []byte) []byte {

@@ -12,29 +12,30 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Config is all that decides a study but its log. Zero values mean: the default, or no bound.
+// Config is everything besides the log that determines a study. A zero value means the default, or
+// no limit.
 type Config struct {
 	Space      space.Space `json:"space"`
-	Objectives []Objective `json:"objectives"` // one as a rule; of several the result is a Pareto set
+	Objectives []Objective `json:"objectives"` // usually one; with several the result is a Pareto set
 	Algorithm  Algorithm   `json:"algorithm"`
 	Stopping   Stopping    `json:"stopping,omitzero"`
 	Seed       int64       `json:"seed"`
 
 	Parallel    int           `json:"parallel,omitempty"`   // trials at once; default 1
-	MaxTrials   int           `json:"max_trials,omitempty"` // that are begun, retries not counted. Hyperband has its own number
+	MaxTrials   int           `json:"max_trials,omitempty"` // trials to begin, without retries; Hyperband has a number of its own
 	MaxTime     time.Duration `json:"max_time,omitempty"`   // from the first entry of the log, by the bus's clock
-	Goal        *float64      `json:"goal,omitempty"`       // a score that is good enough, of the first objective
+	Goal        *float64      `json:"goal,omitempty"`       // a score of the first objective that is good enough
 	Patience    int           `json:"patience,omitempty"`   // trials completed, or infeasible, without a better one
 	Retries     int           `json:"max_retries_per_trial,omitempty"`
 	MaxFailures int           `json:"max_consecutive_failed_trials,omitempty"` // default 3
 
 	Constraints []Constraint   `json:"constraints,omitempty"`
 	Defaults    bool           `json:"defaults,omitempty"` // trial 0 is the space's defaults
-	Points      []space.Values `json:"points,omitempty"`   // tried first, in their order
-	Earlier     []Earlier      `json:"earlier,omitempty"`  // completed trials of an older study: learned from, not counted
+	Points      []space.Values `json:"points,omitempty"`   // tried first, in this order
+	Earlier     []Earlier      `json:"earlier,omitempty"`  // completed trials of an older study: learned from, but not counted
 }
 
-// Objective is a metric that is made small, or large.
+// Objective is a metric that is minimized or maximized.
 type Objective struct {
 	Name      string    `json:"name"`
 	Direction Direction `json:"direction"`
@@ -49,7 +50,7 @@ const (
 	Max Direction = "max"
 )
 
-// Better says whether score a is better than b.
+// Better reports whether score a is better than b.
 func (d Direction) Better(a, b float64) bool {
 	if d == Max {
 		return a > b
@@ -57,28 +58,28 @@ func (d Direction) Better(a, b float64) bool {
 	return a < b
 }
 
-// Constraint is a metric that must not exceed a bound, or fall below one. A trial that breaks it is
-// complete, learned from, and never the best.
+// Constraint is a metric that must not exceed a limit, or fall below one. A trial that violates it
+// is complete, is learned from, and is never the best.
 type Constraint struct {
 	Name string   `json:"name"`
 	Max  *float64 `json:"max,omitempty"`
 	Min  *float64 `json:"min,omitempty"`
 }
 
-// Algorithm says how the next trial is chosen.
+// Algorithm configures how the next trial is chosen.
 type Algorithm struct {
 	Name string `json:"name"` // one of the names below
 
-	// Of algorithms whose trials have a budget in epochs. The runner of trials defines what an
-	// epoch is.
+	// For algorithms whose trials have a budget in epochs. The code that runs trials defines what
+	// an epoch is.
 	MaxEpochs  int `json:"max_epochs,omitempty"` // default 100
-	Factor     int `json:"factor,omitempty"`     // default 3; of asha 4
+	Factor     int `json:"factor,omitempty"`     // default 3; for asha 4
 	Iterations int `json:"iterations,omitempty"` // default 1
-	MinEpochs  int `json:"min_epochs,omitempty"` // of asha: the first rung. Default 1
+	MinEpochs  int `json:"min_epochs,omitempty"` // for asha: the first rung; default 1
 
-	InitialPoints int     `json:"initial_points,omitempty"` // random ones before a model is fitted; 0: by the algorithm
-	Acquisition   string  `json:"acquisition,omitempty"`    // of bayesian: LogEI (default) or UCB
-	Beta          float64 `json:"beta,omitempty"`           // of ucb; default 2.6, as KerasTuner's
+	InitialPoints int     `json:"initial_points,omitempty"` // random ones before a model is fitted; 0: the algorithm's default
+	Acquisition   string  `json:"acquisition,omitempty"`    // for bayesian: LogEI (default) or UCB
+	Beta          float64 `json:"beta,omitempty"`           // for ucb; default 2.6, as in KerasTuner
 }
 
 // The algorithms.
@@ -92,8 +93,8 @@ const (
 	BOHB      = "bohb"
 )
 
-// algorithms are what is known of each, in the order in which messages list them. Package suggest
-// has a function for each.
+// algorithms lists their properties, in the order in which messages list them. Package suggest has
+// a function for each.
 var algorithms = []algorithm{
 	{name: Random},
 	{name: Grid, ends: true},
@@ -120,16 +121,16 @@ func Algorithms() []string {
 	return names
 }
 
-// The acquisitions: what makes values worth a try.
+// The acquisitions: criteria for choosing the next values.
 const (
 	LogEI = "logei" // the logarithm of the expected improvement
-	UCB   = "ucb"   // what is expected, less so many deviations: a confidence bound
+	UCB   = "ucb"   // the expected value minus so many deviations: a confidence bound
 )
 
 // Stopping ends trials early that do worse than others did at the same step.
 type Stopping struct {
 	Rule       string  `json:"rule,omitempty"`       // Median or Percentile; "": none
-	Percentile float64 `json:"percentile,omitempty"` // a trial goes on in the best so many percent: 50 is the median
+	Percentile float64 `json:"percentile,omitempty"` // a trial continues while it is among the best so many percent: 50 is the median
 	MinTrials  int     `json:"min_trials,omitempty"` // completed before any is stopped; default 5
 	MinStep    int     `json:"min_step,omitempty"`   // before which no trial is stopped
 }
@@ -146,11 +147,11 @@ type Earlier struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// DirectionOf says whether less or more of a metric is better, by its name as Keras or KerasTuner
-// has it: val_loss, AUC, f1_score, val_weighted_MeanSquaredError, auc_1. False if the name is of no
-// known metric.
+// DirectionOf returns whether less or more of a metric is better, by its name in Keras or
+// KerasTuner: val_loss, AUC, f1_score, val_weighted_MeanSquaredError, auc_1; false if the name is
+// of no known metric.
 //
-// It follows KerasTuner, but where that is wrong: F1, R2, IoU and the like are scores, of which
+// It follows KerasTuner, except where that is wrong: F1, R2, IoU and the like are scores, of which
 // more is better.
 func DirectionOf(metric string) (Direction, bool) {
 	name := metricName(metric)
@@ -181,11 +182,11 @@ var (
 	}
 
 	camel   = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	counted = regexp.MustCompile(`_[0-9]+$`) // of the second metric of a kind: auc_1
+	counted = regexp.MustCompile(`_[0-9]+$`) // ends the name of the second metric of a kind: auc_1
 )
 
-// metricName is a metric's name in small letters and with underscores, without what says of which
-// data it is or how often it is there.
+// metricName returns a metric's name in lower case and with underscores, without the parts for the
+// data set and for the number of its kind.
 func metricName(metric string) string {
 	name := strings.TrimPrefix(metric, "val_")
 	name = strings.TrimPrefix(name, "weighted_")
@@ -193,7 +194,7 @@ func metricName(metric string) string {
 	return counted.ReplaceAllString(name, "")
 }
 
-// The defaults, KerasTuner's where it has one.
+// The defaults, KerasTuner's if it has one.
 const (
 	defaultTrials    = 10
 	defaultFailures  = 3
@@ -204,7 +205,7 @@ const (
 	defaultMinTrials = 5
 )
 
-// Check says what is wrong with a config, naming its first bad field.
+// Check returns what is wrong with a config, naming its first invalid field.
 func (c Config) Check() error {
 	for _, check := range []func() error{c.checkSpace, c.checkObjectives, c.Algorithm.check, c.Stopping.check, c.checkBounds, c.checkPoints} {
 		if err := check(); err != nil {
@@ -258,7 +259,7 @@ func (c Config) checkObjectives() error {
 	return nil
 }
 
-// checkBounds knows KerasTuner's words for no bound: 0, or nothing.
+// checkBounds accepts KerasTuner's values for no limit: 0, or nothing.
 func (c Config) checkBounds() error {
 	for _, n := range []struct {
 		name  string
@@ -325,8 +326,8 @@ func (s Stopping) check() error {
 	return nil
 }
 
-// withDefaults fills in what was left out. A search that nothing else ends is one of ten trials;
-// grid and Hyperband end by themselves.
+// withDefaults fills in defaults. A search that nothing else ends has ten trials; grid and
+// Hyperband end by themselves.
 func (c Config) withDefaults() Config {
 	c.Algorithm = c.Algorithm.withDefaults()
 	c.Parallel = cmp.Or(c.Parallel, 1)
@@ -355,8 +356,8 @@ func (a Algorithm) withDefaults() Algorithm {
 	return a
 }
 
-// bounded is a config with the bounds and budgets of another: what a study may be given anew
-// without being another one.
+// bounded returns a config with the limits and budgets of another: these may change without making
+// it another study.
 func (c Config) bounded(by Config) Config {
 	c.Parallel, c.MaxTrials, c.MaxTime, c.Goal, c.Patience = by.Parallel, by.MaxTrials, by.MaxTime, by.Goal, by.Patience
 	c.Retries, c.MaxFailures = by.Retries, by.MaxFailures

@@ -1,11 +1,12 @@
-// Package tune is a study: a search for hyperparameters as a log of what was begun, tried and
-// found. A Study is what a log's entries come to, and nothing else: same log, same Study, on any
-// worker, after any crash. It has no clock, no bus and no randomness of its own.
+// Package tune has studies: a study is a search for hyperparameters as a log of the trials that
+// were begun and their results. A Study is a pure function of a log's entries: the same log gives
+// the same Study, on any worker, after any crash. It has no clock, no bus and no randomness of its
+// own.
 //
 // A log is a chain: each entry carries the SHA-256 of the entry before it. A bus may lose entries
 // that it has acknowledged, as after a power failure or when a backup is restored, and entries of
-// writers that had read the lost ones may follow. Every reader folds what is left by the same rule,
-// so all of them come to the same Study, and no log is ever unreadable:
+// writers that had read the lost ones may follow. Every reader folds the remaining entries by the
+// same rule, so all readers get the same Study, and no log is ever unreadable:
 //
 //  1. The newest accepted entry is the head; an empty log has none. An entry continues the log if
 //     it is one line of JSON of at most MaxEntryBytes whose member previous is the hash of the
@@ -18,9 +19,9 @@
 //  4. An entry that continues the log and has a member that this version doesn't know is ErrNewer:
 //     the reader stops there, and a newer version reads on.
 //
-// The rule follows from the bytes alone, whatever their sequence numbers are. Enter implements it.
+// The rule depends only on the bytes, not on their sequence numbers. Enter implements it.
 //
-// What is tried next is compute/tune/suggest's, a pure function of a Study; what is varied is
-// compute/tune/space's. Who keeps the log and which worker runs a trial is not known here:
-// functions/execution/tuner decides. Read Config, Entry and Study, in this order.
+// compute/tune/suggest chooses the next trial, as a pure function of a Study; compute/tune/space
+// has the parameters. This package does not know where the log is kept and which worker runs a
+// trial: functions/execution/tuner decides that. Read Config, Entry and Study, in this order.
 package tune

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// A trial that was begun before a parameter was found had the parameter's default: whoever reads
-// its values, to train with them, finds it.
+// A trial that was begun before a parameter was found had the parameter's default: readers of its
+// values, who train with them, find the default.
 func TestATrialHasTheDefaultsOfParametersThatWereFoundLater(t *testing.T) {
 	t.Parallel()
 	config := tune.Config{

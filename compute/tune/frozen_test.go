@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/compat"
 )
 
-// Logs of studies stay on the bus for good.
+// Logs of studies stay on the bus forever.
 func TestEntriesOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	compat.Format{Name: "entry", Of: tune.Entry{}, Again: func(text []byte) ([]byte, error) {
@@ -22,8 +22,8 @@ func TestEntriesOfEarlierVersionsAreRead(t *testing.T) {
 	}}.Check(t)
 }
 
-// What a newer version says in an entry may decide what comes next, so a reader must stop at it;
-// and it is distinguished from bytes that are none.
+// An entry of a newer version may determine later ones, so a reader must stop at it; and it is
+// distinguished from invalid bytes.
 func TestAnEntryOfANewerVersionIsKnownForOne(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/frozen/entry.begun.json")

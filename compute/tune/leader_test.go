@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// The best trial is remembered, not looked for: whatever ends when, with whatever score, it is the
-// first of Best.
+// The best trial is remembered, not searched for: in whatever order trials end, with whatever
+// scores, it is the first of Best.
 func TestTheBestIsTheFirstOfBest(t *testing.T) {
 	t.Parallel()
 	random, limit := rand.New(rand.NewPCG(1, 2)), 2.0

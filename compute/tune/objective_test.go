@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// KerasTuner infers the same, but where a comment says otherwise.
+// KerasTuner infers the same, except where a comment says otherwise.
 func TestDirectionIsInferredByName(t *testing.T) {
 	t.Parallel()
 	for want, names := range map[tune.Direction][]string{
@@ -15,7 +15,7 @@ func TestDirectionIsInferredByName(t *testing.T) {
 		tune.Max: {"accuracy", "val_accuracy", "acc", "val_acc", "auc", "val_auc", "AUC", "val_AUC", "auc_1", "precision", "Precision", "recall_2",
 			"binary_accuracy", "val_binary_accuracy", "top_k_categorical_accuracy", "TopKCategoricalAccuracy", "SensitivityAtSpecificity",
 			"true_positives",
-			"f1_score", "F1Score", "R2Score", "val_f1", "FBetaScore", "BinaryIoU", "CosineSimilarity"}, // KerasTuner minimises these
+			"f1_score", "F1Score", "R2Score", "val_f1", "FBetaScore", "BinaryIoU", "CosineSimilarity"}, // KerasTuner minimizes these
 		"": {"my_metric", "", "val_", "score", "time"},
 	} {
 		for _, name := range names {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// Whatever entries Apply takes, in whatever order they are tried, the study keeps to its rules, and
+// Whatever entries Apply accepts, in whatever order they are tried, the study keeps its rules, and
 // its log gives the same study again.
 func TestNoLogBreaksTheRules(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func rulesBroken(s *tune.Study, c tune.Config, ended map[string]int) string {
 	return ""
 }
 
-// refold reads a log as it was written.
+// refold reads the log again.
 func refold(t *testing.T, bodies [][]byte, want tune.Study) {
 	t.Helper()
 	var again tune.Study
@@ -84,7 +84,7 @@ func refold(t *testing.T, bodies [][]byte, want tune.Study) {
 			t.Fatalf("entry %d: %v", i, err)
 		}
 	}
-	for i, trial := range again.Trials { // clocks are the bus's, and in no body
+	for i, trial := range again.Trials { // times are the bus's, and not in the entries
 		trial.Started, trial.Ended = want.Trials[i].Started, want.Trials[i].Ended
 	}
 	again.Begun, again.Opened, again.Last = want.Begun, want.Opened, want.Last
@@ -154,7 +154,7 @@ func FuzzEntry(f *testing.F) {
 			t.Fatal("a study that can't be begun")
 		}
 		for range 2 {
-			_ = study.Apply(e) // must not panic, nor leave half of it
+			_ = study.Apply(e) // it must not panic, nor apply half of it
 			_, _ = study.Due(time.Time{}), study.Best()
 		}
 	})

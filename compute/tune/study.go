@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Study is what a log comes to. The zero value is that of an empty log. A copy of a Study is a
-// study of its own, which Apply on either leaves alone; what it points to is never changed. It is
-// not safe for several goroutines.
+// Study is the result of folding a log. The zero value is that of an empty log. A copy of a Study
+// is independent: Apply on one does not change the other, because what it points to is never
+// changed. It is for one goroutine at a time.
 type Study struct {
 	Config   Config   // with its defaults filled in, and with the parameters that were found later
-	Trials   []*Trial // in the order they were begun. One that changes is another Trial in the same place
+	Trials   []*Trial // in the order in which they were begun; a change replaces the Trial in the same place
 	Finished *Finished
-	Requests []string  // who asked for it, in their order: see Begun
+	Requests []string  // the requests for it, in their order: see Begun
 	Begun    time.Time // when the first entry was stored, by the bus's clock
-	Opened   time.Time // when it was asked for last: MaxTime counts from here
+	Opened   time.Time // when it was last requested: MaxTime counts from here
 	Last     time.Time // when the newest entry was stored
-	Entries  int       // those that had an effect
+	Entries  int       // number of entries that had an effect
 
-	Skipped int // entries that don't continue the log, see Enter
-	Dropped int // entries that continue it but contradict it, and have no effect
+	Skipped int // number of entries that don't continue the log, see Enter
+	Dropped int // number of entries that continue it but contradict it, and have no effect
 
 	head    string // the hash of the newest entry that continues the log
-	failing int    // failed trials since one was completed, or since the study was asked for
+	failing int    // failed trials since one was completed, or since the study was requested
 	idle    int    // trials completed, or found infeasible, since one was better than all before it
-	leader  int    // the place behind the best trial's; 0: none is
+	leader  int    // one more than the index of the best trial; 0: there is none
 }
 
-// Trial is one try of some values; several tries where the first failed.
+// Trial is a try of some values; several tries if the first failed.
 type Trial struct {
 	ID string
 	Suggestion
 	Status  Status
 	Owner   Owner // while it runs
-	Tries   int   // begun, the running one counted; those that were nobody's fault are not
+	Tries   int   // tries that were begun, including the running one; Invalid ones do not count
 	Metrics map[string]float64
 	Curves  map[string][]Point
 	Step    int
@@ -49,45 +49,44 @@ type Trial struct {
 	Ended   time.Time
 
 	// Origin is the hash of the entry that began the trial. Two trials of one number, of which the
-	// bus has lost one, have different origins: what is stored of a trial outside the log is named
-	// by both.
+	// bus has lost one, have different origins: files of a trial outside the log are named by both.
 	Origin string
 
-	key   string // of its values in the space as it is known now
-	since int    // the entry that changed its status last
+	key   string // key of its values in the present space
+	since int    // number of the entry that last changed its status
 }
 
 // Key is equal for trials of equal values: a parameter that was found later had its default before.
 func (t *Trial) Key() string { return t.key }
 
-// Since is the number of the entry that changed its status last. It orders trials as all see them
-// who read the log, which times do not: those of one's own entries are known before the bus has
-// said them.
+// Since returns the number of the entry that last changed its status. It orders trials in the same
+// way for all readers of the log. Times do not, because the writer of an entry knows it before the
+// bus has set its time.
 func (t *Trial) Since() int { return t.since }
 
-// Status of a trial, in KerasTuner's words where it has one.
+// Status is the status of a trial, with KerasTuner's name if it has one.
 type Status string
 
 // The statuses.
 const (
 	Running    Status = "RUNNING"
-	Invalid    Status = "INVALID"   // a try has come to nothing, and there will be another
-	Completed  Status = "COMPLETED" // also of one that was stopped early
+	Invalid    Status = "INVALID"   // a try was Invalid, and there will be another one
+	Completed  Status = "COMPLETED" // also for a trial that was stopped early
 	Failed     Status = "FAILED"
 	Infeasible Status = "INFEASIBLE" // its values can't be tried: not a failure, and never tried again
 )
 
-// Verdict says what there is to do for somebody who is free.
+// Verdict tells a free participant what to do.
 type Verdict int
 
 // The verdicts.
 const (
-	Try  Verdict = iota // a trial
-	Wait                // nothing before another trial ends
-	Over                // nothing any more
+	Try  Verdict = iota // begin a trial
+	Wait                // wait until another trial ends
+	Over                // nothing is left to do
 )
 
-// NextID is the name of the next new trial.
+// NextID returns the ID of the next new trial.
 func (s *Study) NextID() string { return fmt.Sprintf("%04d", len(s.Trials)) }
 
 // Trial finds a trial by its ID; nil if there is none.
@@ -98,7 +97,7 @@ func (s *Study) Trial(id string) *Trial {
 	return nil
 }
 
-// place is where a trial stands; -1 if there is none.
+// place returns the index of a trial; -1 if there is none.
 func (s *Study) place(id string) int {
 	at, err := strconv.Atoi(id)
 	if err != nil || at < 0 || at >= len(s.Trials) || s.Trials[at].ID != id {
@@ -107,7 +106,7 @@ func (s *Study) place(id string) int {
 	return at
 }
 
-// Running are the trials in somebody's hands.
+// Running returns the trials that run.
 func (s *Study) Running() (running []*Trial) {
 	for _, t := range s.Trials {
 		if t.Status == Running {
@@ -117,7 +116,7 @@ func (s *Study) Running() (running []*Trial) {
 	return running
 }
 
-// Of is the trial that a job works on, in whichever attempt at it; nil if there is none.
+// Of returns the trial that a job works on, in any of its attempts; nil if there is none.
 func (s *Study) Of(job string) *Trial {
 	for _, t := range s.Trials {
 		if t.Status == Running && t.Owner.Job == job {
@@ -127,8 +126,8 @@ func (s *Study) Of(job string) *Trial {
 	return nil
 }
 
-// Retry is the trial to be tried again, which goes before any new one: of those whose try has come
-// to nothing the one that waits longest. nil if there is none.
+// Retry returns the trial to be tried again, which has precedence over new ones: of those whose try
+// was Invalid the one that has waited longest; nil if there is none.
 func (s *Study) Retry() *Trial {
 	var next *Trial
 	for _, t := range s.Trials {
@@ -139,7 +138,7 @@ func (s *Study) Retry() *Trial {
 	return next
 }
 
-// AskedBy says whether a job has asked for the study.
+// AskedBy reports whether a job has requested the study.
 func (s *Study) AskedBy(job string) bool {
 	return slices.ContainsFunc(s.Requests, func(request string) bool {
 		by, _, _ := strings.Cut(request, " ")
@@ -147,7 +146,7 @@ func (s *Study) AskedBy(job string) bool {
 	})
 }
 
-// Free says how many trials more may run at this moment, new ones or such as are tried again.
+// Free returns how many more trials may run at this moment, new ones or retries.
 func (s *Study) Free() int {
 	if s.Entries == 0 || s.Finished != nil {
 		return 0
@@ -173,7 +172,7 @@ func (s *Study) Remaining() int {
 	return max(0, left)
 }
 
-// settled says that no trial runs or waits for another try.
+// settled reports whether no trial runs or waits for another try.
 func (s *Study) settled() bool {
 	return !slices.ContainsFunc(s.Trials, func(t *Trial) bool { return t.Status == Running || t.Status == Invalid })
 }
@@ -181,7 +180,7 @@ func (s *Study) settled() bool {
 // MaxPoints is about how many points of a curve a log's entry should hold.
 const MaxPoints = 100
 
-// Best is the first of a curve's best points; false if no value is a number.
+// Best returns the first of a curve's best points; false if no value is a number.
 func (o Objective) Best(curve []Point) (best Point, there bool) {
 	for _, p := range curve {
 		if !math.IsNaN(p.Value) && (!there || o.Direction.Better(p.Value, best.Value)) {
@@ -191,8 +190,8 @@ func (o Objective) Best(curve []Point) (best Point, there bool) {
 	return best, there
 }
 
-// Thin is what a log should hold of a curve: all of a short one; of a longer one its first point,
-// its last, its best, and others evenly, MaxPoints and two at most.
+// Thin returns the points of a curve to keep in a log: all of a short one; of a longer one its
+// first point, its last, its best, and others evenly, at most MaxPoints and two.
 func (o Objective) Thin(curve []Point) (thin []Point) {
 	best, _ := o.Best(curve)
 	last := len(curve) - 1
@@ -205,8 +204,8 @@ func (o Objective) Thin(curve []Point) (thin []Point) {
 	return thin
 }
 
-// InWords returns the reason as text for people, after "finished:". An unknown reason is returned
-// as it is.
+// InWords returns the reason as text for users, after "finished:". An unknown reason is returned as
+// it is.
 func (w Why) InWords() string {
 	words := map[Why]string{
 		Exhausted: "nothing is left to try", MaxTrials: "it had its trials", OutOfTime: "it had its time",
@@ -219,7 +218,7 @@ func (w Why) InWords() string {
 	return words
 }
 
-// end takes how a try at a trial ended, from its owner alone.
+// end applies how a try at a trial ended, if its owner says so.
 func (s *Study) end(e Entry) error {
 	if e.Ended == nil {
 		return nil
@@ -243,7 +242,7 @@ func (s *Study) end(e Entry) error {
 	return nil
 }
 
-// count is what the end of a try means for the trial's next one, and for the study's budgets.
+// count applies the end of a try to the trial's retries and the study's budgets.
 func (s *Study) count(t *Trial, better bool) {
 	switch {
 	case t.Status == Invalid:
@@ -255,7 +254,7 @@ func (s *Study) count(t *Trial, better bool) {
 	case t.Status == Completed:
 		s.failing = 0
 		s.idle++
-	case t.Status == Infeasible: // or a search by patience alone would have no end where nothing can be tried
+	case t.Status == Infeasible: // otherwise a search that only patience ends would never end if nothing can be tried
 		s.idle++
 	}
 	if better {
@@ -263,7 +262,7 @@ func (s *Study) count(t *Trial, better bool) {
 	}
 }
 
-// lead remembers the best trial: of equal ones that which was begun first.
+// lead remembers the best trial: of equal ones the one that was begun first.
 func (s *Study) lead(t *Trial) {
 	if t.Status != Completed || !s.Feasible(t) {
 		return
@@ -274,7 +273,7 @@ func (s *Study) lead(t *Trial) {
 	}
 }
 
-// checkEnded refuses an end that says nothing, or not all that a trial is judged by.
+// checkEnded refuses an end without status, or without all objectives by which a trial is judged.
 func (c Config) checkEnded(e Ended) error {
 	switch e.Status {
 	case Failed, Infeasible, Invalid:

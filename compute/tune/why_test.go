@@ -2,7 +2,7 @@ package tune
 
 import "testing"
 
-// Each reason that there is has words; one of a newer version is printed as it is.
+// Each reason has a text; one of a newer version is printed as it is.
 func TestWhyASearchIsOverIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	for _, why := range []Why{Exhausted, MaxTrials, OutOfTime, GoalReached, NoBetter, Failing, Stopped, Cancelled} {

@@ -38,7 +38,7 @@ type Options struct {
 	Spans sdktrace.SpanProcessor // also gets all spans; for tests, and for other exporters
 }
 
-// Open reads OpenTelemetry's variables (Says lists them) and begins to collect what they request.
+// Open reads OpenTelemetry's variables (see asked) and begins to collect what they request.
 // If none of them is set, and nothing in the options, it returns nil. An error names the variable.
 func Open(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// BenchmarkPropose is the cost of a suggestion along a search: what is fitted now and then has its
-// share in each. CPU seconds are those of the process.
+// BenchmarkPropose measures the cost of a suggestion during a search, including its share of
+// occasional fits. CPU seconds are those of the process.
 func BenchmarkPropose(b *testing.B) {
 	for _, n := range []int{50, 100, 200, 1000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

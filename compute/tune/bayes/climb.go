@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// climber looks for the best point near one: by slopes where values lie densely, one step at a time
-// where they do not, in turn.
+// climber searches for the best point near another one: along gradients in dimensions with dense
+// values, and one value at a time in the others, alternately.
 type climber struct {
 	cube    cube
 	surface *surface
 }
 
-// climbed is a spot and what it is worth.
+// climbed is a spot and its value.
 type climbed struct {
 	spot
 	worth float64
 }
 
-// rounds is how often slopes and steps take turns.
+// rounds is how often gradients and steps alternate.
 const rounds = 4
 
 func (c climber) climb(from climbed) climbed {
@@ -36,8 +36,8 @@ func (c climber) climb(from climbed) climbed {
 	return from
 }
 
-// slide goes up along the dimensions whose values lie densely, and then to the values next to where
-// it ends. A place is x = sin²(πt/2), which keeps it in the cube for every t.
+// slide climbs along the dimensions with dense values, and then to the values next to where that
+// ends. A place is x = sin²(πt/2), which keeps it in the cube for every t.
 func (c climber) slide(from climbed) climbed {
 	var dims []int
 	for d, smooth := range c.cube.smooth {
@@ -55,7 +55,7 @@ func (c climber) slide(from climbed) climbed {
 			x[d] = s * s
 		}
 	}
-	problem := optimize.Problem{ // it asks for the slope where it has just asked for the value
+	problem := optimize.Problem{ // the gradient is requested for the point whose value was just requested
 		Func: func(t []float64) float64 {
 			place(t)
 			return -c.surface.slope(x, gradient)
@@ -84,8 +84,8 @@ func (c climber) slide(from climbed) climbed {
 	return c.better(from, genes)
 }
 
-// step tries the other values of each dimension whose values do not lie densely, and the next ones
-// of those that do.
+// step tries the other values of each dimension whose values are not dense, and the next ones of
+// those that are.
 func (c climber) step(from climbed) climbed {
 	for d, p := range c.cube.parameters {
 		if !from.active[d] {
@@ -100,7 +100,7 @@ func (c climber) step(from climbed) climbed {
 	return from
 }
 
-// others are places worth trying instead of one.
+// others returns places to try instead of one.
 func (c climber) others(p space.Parameter, d int, place float64) []float64 {
 	count := p.Count()
 	switch {

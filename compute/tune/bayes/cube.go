@@ -7,17 +7,17 @@ import (
 )
 
 // cube is a space as a unit cube: a dimension for each parameter that has more than one value. A
-// point has the places of the values; of a parameter that is not active that of its default, so
-// that it makes no difference between two trials without it.
+// point has the places of the values; an inactive parameter has the place of its default, so that
+// it makes no difference between two trials without it.
 type cube struct {
 	space      space.Space
 	parameters []space.Parameter // of each dimension
 	nominal    []bool            // its values have no order
-	smooth     []bool            // its values lie so densely that slopes lead from one to the next
+	smooth     []bool            // its values are so dense that gradients lead from one to the next
 	idle       []float64
 }
 
-// dense is how many values a parameter has at least whose places are looked for by slopes first.
+// dense is the minimum number of values of a parameter whose places are searched along gradients.
 const dense = 16
 
 func newCube(s space.Space) cube {
@@ -35,8 +35,8 @@ func newCube(s space.Space) cube {
 	return c
 }
 
-// spot is a trial to be: its values, the point that they are, and its genes: places of all
-// parameters, which say too what those get that become active when a parent changes.
+// spot is a possible trial: its values, the point of these, and its genes: places of all
+// parameters, including those for parameters that become active when a parent changes.
 type spot struct {
 	values space.Values
 	point  []float64
@@ -44,12 +44,12 @@ type spot struct {
 	genes  []float64
 }
 
-// spot is what genes stand for.
+// spot returns the spot of genes.
 func (c cube) spot(genes []float64) spot {
 	return c.fill(genes, func(d int, p space.Parameter) any { return p.At(genes[d]) })
 }
 
-// of is the spot of a trial's values.
+// of returns the spot of a trial's values.
 func (c cube) of(values space.Values) spot {
 	complete := c.space.Complete(values)
 	s := c.fill(slices.Clone(c.idle), func(_ int, p space.Parameter) any {

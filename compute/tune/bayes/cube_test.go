@@ -28,7 +28,7 @@ func TestWhatIsNotActiveMakesNoDifference(t *testing.T) {
 	t.Parallel()
 	c := newCube(network)
 	a := c.spot([]float64{0.1, 0.2, 0.3, 0.4}) // sgd: momentum counts
-	b := c.spot([]float64{0.9, 0.2, 0.3, 0.4}) // adam: it does not
+	b := c.spot([]float64{0.9, 0.2, 0.3, 0.4}) // adam: it doesn't count
 	d := c.spot([]float64{0.9, 0.2, 0.8, 0.4})
 	if !slices.Equal(b.point, d.point) {
 		t.Errorf("an inactive momentum moves %v to %v", b.point, d.point)

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Ten trials look for the learning rate that is best, which is 0.003 here.
+// Ten trials search for the best learning rate, which is 0.003 here.
 func ExampleSearch_Propose() {
 	search := bayes.Search{Space: space.Space{{Name: "rate", Kind: space.Float, Min: 1e-5, Max: 0.1, Sampling: space.Log}}}
 	best, least := 0.0, math.Inf(1)

@@ -10,19 +10,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// memory keeps what was computed lately, by the digest of what it was computed from: a worker that
-// tries many values of one study does not fit the same kernel again and again, and adds to a
-// process what it has not seen yet. It changes no result.
+// memory caches recent results, by the digest of what they were computed from: a worker that tries
+// many values of one study does not fit the same kernel again and again, and only adds new points
+// to a process. It changes no result.
 var memory = struct {
 	sync.Mutex
 	kernels   cache[gp.Kernel]
 	processes cache[*gp.Process]
 }{kernels: cache[gp.Kernel]{size: 64}, processes: cache[*gp.Process]{size: 4}} // a process of 1,000 points takes 8 MB
 
-// digest says what something was computed from.
+// digest identifies what something was computed from.
 type digest [sha256.Size]byte
 
-// and is the digest of something and more.
+// and returns the digest of this and more.
 func (d digest) and(more ...float64) digest {
 	text := d[:]
 	for _, number := range more {

@@ -6,12 +6,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// model is a predictor of what is known of points by numbers, small ones being good, NaN ones as
-// bad as the worst. Pending points are as sure as those that were seen, and what is expected of
-// them is what was before: the believer of Ginsbourger et al. 2010.
+// model returns a predictor from the known values of points. Small values are good, and NaN is as
+// bad as the worst. Pending points count as observed, with the value that was predicted for them:
+// the believer of Ginsbourger et al. 2010.
 //
-// The kernel is the one that suits a beginning of what was seen, so that it is fitted now and then
-// only.
+// The kernel is fitted to a beginning of the observations, so that it is fitted only occasionally.
 func model(points gp.Points, y []float64, pending [][]float64, warp func([]float64) []float64) (*gp.Predictor, error) {
 	begin := beginning(len(y))
 	kernel, err := fit(thin(points, warp(y[:begin])))
@@ -33,11 +32,11 @@ func model(points gp.Points, y []float64, pending [][]float64, warp func([]float
 	return process.Predictor(), nil
 }
 
-// often is how many observations a kernel is fitted to each time; from there on when there are a
+// often is after how many observations a kernel is fitted again at first; later, when there are a
 // twentieth more.
 const often = 20
 
-// beginning is how many of n observations the kernel is fitted to.
+// beginning returns how many of n observations the kernel is fitted to.
 func beginning(n int) int {
 	fitted := min(n, often)
 	for {
@@ -49,10 +48,10 @@ func beginning(n int) int {
 	}
 }
 
-// enough is how many observations say as much of a kernel as any number.
+// enough is how many observations determine a kernel as well as any larger number.
 const enough = 300
 
-// thin leaves at most enough of the first observations, evenly.
+// thin keeps at most enough of the first observations, evenly.
 func thin(points gp.Points, y []float64) (gp.Points, []float64) {
 	if len(y) <= enough {
 		return gp.Points{Rows: points.Rows[:len(y)], Nominal: points.Nominal}, y
@@ -66,7 +65,7 @@ func thin(points gp.Points, y []float64) (gp.Points, []float64) {
 	return thinned, left
 }
 
-// fit is the kernel that suits observations best.
+// fit returns the kernel that suits observations best.
 func fit(points gp.Points, y []float64) (gp.Kernel, error) {
 	var label digest
 	for i, row := range points.Rows {
@@ -84,11 +83,11 @@ func fit(points gp.Points, y []float64) (gp.Kernel, error) {
 	return kernel, nil
 }
 
-// see is a process that has seen points: the first ones at once, and each one more by itself, so
-// that whoever remembers the process of a few points less comes to the same bits as whoever begins
-// anew.
+// see returns a process that has observed points: the first ones at once, and each further one by
+// itself, so that a caller that remembers the process of fewer points gets the same bits as one
+// that starts anew.
 func see(kernel gp.Kernel, points gp.Points, first int) (*gp.Process, error) {
-	labels := make([]digest, len(points.Rows)+1) // of the process that has seen so many
+	labels := make([]digest, len(points.Rows)+1) // digest of the process that has observed so many
 	labels[0] = digest{}.and(kernel.Scales...).and(kernel.Variance, kernel.Noise, kernel.Mean).
 		and(truths(points.Nominal)...).and(float64(first))
 	for i, row := range points.Rows {
@@ -112,7 +111,7 @@ func see(kernel gp.Kernel, points gp.Points, first int) (*gp.Process, error) {
 	return process, nil
 }
 
-// truths are numbers for a digest.
+// truths returns numbers for a digest.
 func truths(are []bool) []float64 {
 	numbers := make([]float64, len(are))
 	for i, is := range are {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	everywhere = 2048 // spots that are looked at all over the space
-	nearby     = 256  // and around the best that were seen
-	starts     = 10   // of them, from where a higher spot is looked for
-	looks      = 300  // at spots, to find these starts
+	everywhere = 2048 // spots that are examined all over the space
+	nearby     = 256  // and around the best observations
+	starts     = 10   // of them, from which a higher spot is searched
+	looks      = 300  // evaluations of spots, to find these starts
 )
 
-// Propose is the values that are most worth trying; false if none was found that was not had.
-// Something must have been seen.
+// Propose returns the values that are most worth trying; false if none was found that was not
+// tried. There must be an observation.
 func (s Search) Propose() (space.Values, bool, error) {
 	c := newCube(s.Space)
 	surface, err := s.surface(c)
@@ -44,8 +44,8 @@ func (s Search) Propose() (space.Values, bool, error) {
 
 func downwards(a, b climbed) int { return cmp.Compare(b.worth, a.worth) }
 
-// candidates are spots that were not had: all there are of a small space, else some all over it,
-// and some around the best.
+// candidates returns spots that were not tried: all of a small space, else some all over it, and
+// some around the best ones.
 func (s Search) candidates(c cube) []spot {
 	var spots []spot
 	known := map[string]bool{}
@@ -78,7 +78,7 @@ func (s Search) candidates(c cube) []spot {
 	return spots
 }
 
-// mutate are genes that lie around others, nearer or farther: most of them very near.
+// mutate returns genes around others, at various distances: most of them very near.
 func (c cube) mutate(genes []float64, random *rand.Rand) []float64 {
 	width := math.Pow(10, -2.5*random.Float64()) / 2
 	for d, gene := range genes {
@@ -92,21 +92,21 @@ func (c cube) mutate(genes []float64, random *rand.Rand) []float64 {
 	return genes
 }
 
-// best are the n best that were seen and that are allowed.
+// best returns the n best observations that satisfy the constraints.
 func (s Search) best(n int) []Seen {
 	best := slices.DeleteFunc(slices.Clone(s.Seen), func(seen Seen) bool { return math.IsNaN(seen.Score) || !seen.allowed() })
 	slices.SortStableFunc(best, func(a, b Seen) int { return cmp.Compare(a.Score, b.Score) })
 	return best[:min(n, len(best))]
 }
 
-// source is randomness for many draws, by a stream's.
+// source returns a source of many random numbers, seeded by a stream.
 func source(stream space.Stream) rand.Source {
 	seed := func(draw int) uint64 { return uint64(stream.Float64("bayesian", draw) * (1 << 53)) }
 	return rand.NewPCG(seed(0), seed(1))
 }
 
-// highest are the highest of spots, downwards, each some way from those above it. What a spot is
-// worth at most is known soon, so that few are looked at closely.
+// highest returns the highest of spots, in descending order, each some distance from those above
+// it. An upper bound of a spot's value is cheap, so few spots are evaluated exactly.
 func (s *surface) highest(spots []spot) []climbed {
 	rough := make([]climbed, len(spots))
 	for i, spot := range spots {
@@ -125,7 +125,7 @@ func (s *surface) highest(spots []spot) []climbed {
 	return apart(sure)
 }
 
-// apart moves spots behind the others that lie close to one above them.
+// apart moves spots that are close to one above them behind the others.
 func apart(spots []climbed) []climbed {
 	var first, later []climbed
 	for _, spot := range spots {
@@ -138,7 +138,7 @@ func apart(spots []climbed) []climbed {
 	return append(first, later...)
 }
 
-// near says whether two points are less than a twentieth of the cube apart, on average over
+// near reports whether two points are less than a twentieth of the cube apart, on average over
 // dimensions.
 func near(a, b []float64) bool {
 	sum := 0.0
@@ -149,13 +149,13 @@ func near(a, b []float64) bool {
 }
 
 const (
-	most  = 1500 // observations that a model is made of: it takes time by their square
-	steps = 100  // observations that are let go at a time, so that most models are those before and a point more
-	cream = 100  // of those that are let go, the best stay
+	most  = 1500 // observations that a model is made from: its time grows with their square
+	steps = 100  // observations that are dropped at a time, so that most models are the one before plus a point
+	cream = 100  // of those that are dropped, the best stay
 )
 
-// recent is what was seen without what says little by now: of more than most, the oldest that are
-// not among their best.
+// recent returns the observations without those that say little by now: if there are more than
+// most, the oldest that are not among their best.
 func recent(all []Seen) []Seen {
 	if len(all) <= most {
 		return all
@@ -168,7 +168,8 @@ func recent(all []Seen) []Seen {
 	return append(old[:cream:cream], all[over+cream:]...)
 }
 
-// rank is 0 of what is allowed, 1 of what is not, 2 of what has no score.
+// rank is 0 for observations that satisfy the constraints, 1 for those that don't, 2 for those
+// without a score.
 func rank(seen Seen) int {
 	switch {
 	case math.IsNaN(seen.Score):
@@ -182,21 +183,21 @@ func rank(seen Seen) int {
 // Search is what is known when values are to be proposed.
 type Search struct {
 	Space   space.Space
-	Seen    []Seen          // in the order in which it was seen: kernels are fitted to a beginning of it
+	Seen    []Seen          // in the order of observation: kernels are fitted to a beginning of it
 	Pending []space.Values  // being tried
-	Had     map[string]bool // keys of the values that are not proposed
-	Stream  space.Stream    // of the trial to be
-	Beta    float64         // values are judged by mean - Beta deviations, not by expected improvement. 0: they are not
+	Had     map[string]bool // keys of values that are not proposed because they were tried
+	Stream  space.Stream    // of the next trial
+	Beta    float64         // if not 0, values are judged by mean - Beta deviations, and not by expected improvement
 }
 
-// Seen is what came of values.
+// Seen is the observed result of values.
 type Seen struct {
 	Values space.Values
-	Score  float64   // less is better; NaN where nothing came of them, which is as bad as the worst
-	Excess []float64 // of each constraint, by how much it is broken: it holds at 0 and below. NaN where that is not known
+	Score  float64   // less is better; NaN if there is none, which is as bad as the worst
+	Excess []float64 // by how much each constraint is violated: it holds at 0 and below; NaN if that is not known
 }
 
-// allowed says whether all constraints hold.
+// allowed reports whether all constraints hold.
 func (s Seen) allowed() bool {
 	for _, excess := range s.Excess {
 		if !(excess <= 0) {
@@ -206,8 +207,8 @@ func (s Seen) allowed() bool {
 	return true
 }
 
-// Spread is n values that lie evenly in a space, after the first so many: points of a scrambled
-// Halton sequence, which is one for all streams of equal seed and trial.
+// Spread returns n values that are spread evenly in a space, after the first so many: points of a
+// scrambled Halton sequence, which is the same for all streams of equal seed and trial.
 func Spread(in space.Space, stream space.Stream, first, n int) []space.Values {
 	c := newCube(in)
 	d := len(c.parameters)

@@ -65,8 +65,8 @@ func TestAMinimumInACornerIsFound(t *testing.T) {
 	}
 }
 
-// TestConditionsAreSearchedTogether has its minimum where a parameter is active that is not in most
-// of what is seen at first.
+// TestConditionsAreSearchedTogether has its minimum where a parameter is active that most early
+// observations lack.
 func TestConditionsAreSearchedTogether(t *testing.T) {
 	t.Parallel()
 	search := run(t, Search{Space: network}, 40, func(v space.Values) Seen {
@@ -90,7 +90,7 @@ func TestWhatFailsIsLeftAlone(t *testing.T) {
 			failed++
 			return Seen{Score: math.NaN()}
 		}
-		return Seen{Score: -number(v, "a") + math.Abs(number(v, "b")-0.3)} // is best where it is about to fail
+		return Seen{Score: -number(v, "a") + math.Abs(number(v, "b")-0.3)} // the best values are close to those that fail
 	})
 	if best := search.best(1)[0].Score; best > -0.53 || failed > 20 {
 		t.Errorf("best is %v, the minimum is -0.6; %d of 40 failed", best, failed)
@@ -113,7 +113,8 @@ func TestConstraintsAreKept(t *testing.T) {
 	}
 }
 
-// TestWhereNothingIsAllowedAnythingAllowedIsLookedFor: a twentieth of the square is.
+// TestWhereNothingIsAllowedAnythingAllowedIsLookedFor: a twentieth of the square satisfies the
+// constraints.
 func TestWhereNothingIsAllowedAnythingAllowedIsLookedFor(t *testing.T) {
 	t.Parallel()
 	search := run(t, seen(0, 2), 25, func(v space.Values) Seen {
@@ -152,7 +153,7 @@ func TestAFiniteSpaceIsTriedWholeAndNothingTwice(t *testing.T) {
 		{Name: "c", Kind: space.Boolean},
 	}}
 	search = run(t, search, 30, func(v space.Values) Seen { return Seen{Score: number(v, "a")} })
-	if len(search.Had) < 28 { // of the first eight some may be equal
+	if len(search.Had) < 28 { // some of the first eight may be equal
 		t.Errorf("%d of 30 points were tried", len(search.Had))
 	}
 	for len(search.Had) < 30 {
@@ -167,7 +168,7 @@ func TestAFiniteSpaceIsTriedWholeAndNothingTwice(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedChangesNothing forgets all before each other proposal.
+// TestWhatIsRememberedChangesNothing clears the caches before every other proposal.
 func TestWhatIsRememberedChangesNothing(t *testing.T) {
 	try := func(v space.Values) Seen { return Seen{Score: math.Sin(5*number(v, "a")) + number(v, "b")} }
 	search := run(t, seen(0, 2), 45, try)

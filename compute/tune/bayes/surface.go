@@ -8,19 +8,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// surface is how much points of the cube are worth trying: the logarithm of the expected
-// improvement, or a bound, and that of the probability that all constraints hold.
+// surface gives the value of trying a point of the cube: the logarithm of the expected improvement,
+// or a bound, plus the logarithm of the probability that all constraints hold.
 type surface struct {
 	objective   *gp.Predictor
-	best        float64         // what is expected of the best; +Inf where none was allowed: then constraints alone count
-	beta        float64         // of the bound; 0: expected improvement
-	doubt       float64         // how many times as large deviations count as the model says
-	constraints []*gp.Predictor // of what they are exceeded by
+	best        float64         // prediction for the best; +Inf if none satisfied the constraints, so that only these count
+	beta        float64         // for the bound; 0: expected improvement
+	doubt       float64         // factor by which the model's deviations are increased
+	constraints []*gp.Predictor // predictors of the constraints' violations
 	byMean      []float64
 	byVariance  []float64
 }
 
-// surface is that of what was seen.
+// surface returns the surface that follows from the observations.
 func (s Search) surface(c cube) (*surface, error) {
 	all := recent(s.Seen)
 	points, scores := gp.Points{Nominal: c.nominal}, make([]float64, len(all))
@@ -46,9 +46,9 @@ func (s Search) surface(c cube) (*surface, error) {
 	return made, nil
 }
 
-// doubt is 1, but 3 for each fourth trial: that one looks where the model, which knows nothing of
-// how right its kernel is, is too sure. Of twenty searches that stayed at a local minimum of
-// Hartmann's function, or with the wrong one of four choices, it got nearly all away.
+// doubt is 1, but 3 for each fourth trial: that trial searches where the model, which does not know
+// how well its kernel fits, is too certain. Of twenty searches that stayed at a local minimum of
+// Hartmann's function, or with the wrong one of four choices, it freed nearly all.
 func (s Search) doubt() float64 {
 	if (len(s.Seen)+len(s.Pending))%4 == 3 {
 		return 3
@@ -56,8 +56,8 @@ func (s Search) doubt() float64 {
 	return 1
 }
 
-// least is what is expected of the best that was allowed. Pending trials count as if they had ended
-// as expected: what is worth trying is what improves on them too.
+// least returns the prediction for the best observation that satisfied the constraints. Pending
+// trials count as if they had ended as predicted, because a new trial should improve on them too.
 func (s *surface) least(all []Seen, rows, pending [][]float64) float64 {
 	least := math.Inf(1)
 	for i, seen := range all {
@@ -79,7 +79,7 @@ func (s *surface) least(all []Seen, rows, pending [][]float64) float64 {
 	return least
 }
 
-// constrain adds a model for each constraint that something is known of.
+// constrain adds a model for each constraint that has observations.
 func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) error {
 	if len(all) == 0 {
 		return nil
@@ -104,14 +104,14 @@ func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) e
 	return nil
 }
 
-// rough is an upper estimate of the value of a point, in time proportional to the number of trials:
-// its variance is that which the nearest trial leaves.
+// rough returns an upper estimate of the value of a point, in time proportional to the number of
+// trials: its variance is the one that the nearest trial leaves.
 func (s *surface) rough(x []float64) float64 { return s.value(x, (*gp.Predictor).Mean) }
 
-// at is the value of a point.
+// at returns the value of a point.
 func (s *surface) at(x []float64) float64 { return s.value(x, (*gp.Predictor).At) }
 
-// value is that of a point of which a mean and a variance are predicted.
+// value returns the value of a point for which a mean and a variance are predicted.
 func (s *surface) value(x []float64, predict func(p *gp.Predictor, x []float64) (mean, variance float64)) (total float64) {
 	if !math.IsInf(s.best, 1) {
 		total, _, _ = s.worth(predict(s.objective, x))
@@ -123,7 +123,7 @@ func (s *surface) value(x []float64, predict func(p *gp.Predictor, x []float64) 
 	return total
 }
 
-// slope is the value of a point and its derivatives.
+// slope returns the value of a point and its derivatives.
 func (s *surface) slope(x, gradient []float64) float64 {
 	clear(gradient)
 	total := 0.0
@@ -136,7 +136,7 @@ func (s *surface) slope(x, gradient []float64) float64 {
 	return total
 }
 
-// judge is a value and its derivatives by mean and deviation.
+// judge returns a value and its derivatives by mean and deviation.
 type judge func(mean, variance float64) (value, byMean, byDeviation float64)
 
 func (s *surface) add(of *gp.Predictor, judge judge, x, gradient []float64) float64 {

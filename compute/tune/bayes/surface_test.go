@@ -40,7 +40,7 @@ func TestTheSlopeOfASurfaceIsThatOfDifferences(t *testing.T) {
 	}
 }
 
-// TestNothingIsWorthMoreThanItsRoughValue: that is what lets most spots go unlooked at.
+// TestNothingIsWorthMoreThanItsRoughValue: this allows leaving most spots unevaluated.
 func TestNothingIsWorthMoreThanItsRoughValue(t *testing.T) {
 	t.Parallel()
 	search := seen(18, 3)
@@ -141,7 +141,7 @@ func TestEachFourthTrialDoubts(t *testing.T) {
 	}
 }
 
-// seen is a search that has seen so many points of a cube.
+// seen returns a search that has so many observations of a cube.
 func seen(n, d int) Search {
 	search := Search{}
 	for i := range d {
@@ -158,7 +158,8 @@ func seen(n, d int) Search {
 	return search
 }
 
-// constrained has the first parameter be at most a half, and something else fail to be known.
+// constrained requires the first parameter to be at most a half, and another constraint to be
+// unknown.
 func constrained(search Search) Search {
 	for i := range search.Seen {
 		unknown := math.NaN()

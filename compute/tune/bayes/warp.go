@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// warp brings scores, of which the small ones count, to a mean of 0 and a variance of 1, and the
-// bad half of them closer together: a score of 300 among others around 1 says no more than one of
-// 30 does, but would hide the differences between the good. With the median at 1 and
-// the least at 0, a score above 1 becomes 1 + log(score). Scores that are none become the worst.
+// warp transforms scores, of which small ones are good, to a mean of 0 and a variance of 1, and
+// compresses the worse half: a score of 300 among others around 1 says no more than one of 30, but
+// would hide the differences between the good ones. With the median at 1 and the minimum at 0, a
+// score above 1 becomes 1 + log(score). Missing scores become the worst.
 func warp(scores []float64) []float64 {
 	sorted := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
 	if len(sorted) == 0 {
@@ -17,7 +17,7 @@ func warp(scores []float64) []float64 {
 	slices.Sort(sorted)
 	least, median, worst := sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]
 	unit := median - least
-	if math.IsInf((worst-least)/unit, 0) { // by a unit of nothing, or next to it
+	if math.IsInf((worst-least)/unit, 0) { // the unit is 0, or nearly so
 		unit = worst - least
 	}
 	warped := make([]float64, len(scores))
@@ -33,7 +33,7 @@ func warp(scores []float64) []float64 {
 	return standard(warped)
 }
 
-// standard is numbers with a mean of 0 and a variance of 1, or all 0.
+// standard returns numbers with a mean of 0 and a variance of 1, or all 0.
 func standard(numbers []float64) []float64 {
 	mean, variance := moments(numbers)
 	if !(variance > 0) {
@@ -55,8 +55,8 @@ func moments(numbers []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// tame brings numbers whose sign counts to sizes around 1, and large ones closer together: asinh(x
-// / the median size).
+// tame scales numbers whose sign matters to sizes around 1, and compresses large ones: asinh(x /
+// the median size).
 func tame(numbers []float64) []float64 {
 	sizes := make([]float64, len(numbers))
 	for i, number := range numbers {

@@ -2,9 +2,9 @@ package gp
 
 import "math"
 
-// LogImprovement is the logarithm of the expected improvement on best, for values that are made
-// small, and its derivatives by mean and deviation. The logarithm has slopes where the improvement
-// itself is 0 to the last bit.
+// LogImprovement returns the logarithm of the expected improvement on best, for values that are
+// minimized, and its derivatives by mean and deviation. The logarithm has slopes even where the
+// improvement itself rounds to 0.
 //
 //	log EI = log σ + log h(z),  z = (best - mean)/σ,  h(z) = φ(z) + z Φ(z)
 //
@@ -17,7 +17,7 @@ func LogImprovement(mean, deviation, best float64) (value, byMean, byDeviation f
 	return math.Log(deviation) + logH, -cdf / deviation, phi / deviation
 }
 
-// logImprovement is log h(z), φ(z)/h(z) and Φ(z)/h(z). Below -1 both terms of h nearly cancel:
+// logImprovement returns log h(z), φ(z)/h(z) and Φ(z)/h(z). Below -1 both terms of h nearly cancel:
 // there it is written by the scaled complement of the error function, erfcx(t) = exp(t²) erfc(t),
 // with t = -z/√2:
 //
@@ -36,7 +36,7 @@ func logImprovement(z float64) (logH, phi, cdf float64) {
 	return -z*z/2 - math.Log(2*math.Pi)/2 + math.Log(share), 1 / share, ratio / share
 }
 
-// tail is Φ(z)/φ(z) and h(z)/φ(z) = 1 + z Φ(z)/φ(z) for z of -1 and below.
+// tail returns Φ(z)/φ(z) and h(z)/φ(z) = 1 + z Φ(z)/φ(z) for z of -1 and below.
 func tail(z float64) (ratio, share float64) {
 	if z > -25 {
 		ratio = math.Sqrt(math.Pi/2) * math.Exp(z*z/2) * math.Erfc(-z/math.Sqrt2)
@@ -47,13 +47,13 @@ func tail(z float64) (ratio, share float64) {
 	return (share - 1) / z, share
 }
 
-// LowerBound is how large a value may be called, for values that are made small: -(mean - beta σ),
-// with its derivatives. KerasTuner's acquisition; Srinivas et al. 2010, arXiv:0912.3995.
+// LowerBound returns the confidence bound of a value that is minimized: -(mean - beta σ), with its
+// derivatives. It is KerasTuner's acquisition; Srinivas et al. 2010, arXiv:0912.3995.
 func LowerBound(mean, deviation, beta float64) (value, byMean, byDeviation float64) {
 	return beta*deviation - mean, -1, beta
 }
 
-// LogFeasible is the logarithm of the probability that a value is at most bound, and its
+// LogFeasible returns the logarithm of the probability that a value is at most bound, and its
 // derivatives: Gardner et al. 2014.
 //
 //	log Φ(z),  z = (bound - mean)/σ

@@ -6,8 +6,8 @@ import (
 )
 
 // TestTheImprovementIsItsIntegral compares with EI = ∫ max(0, best - y) N(y; mean, σ²) dy by
-// Simpson's rule. Where 1e-9 of it is less than what rounding leaves of a sum, z is not as small as
-// that.
+// Simpson's rule. It leaves out z for which 1e-9 of the integral is less than a sum's rounding
+// error.
 func TestTheImprovementIsItsIntegral(t *testing.T) {
 	t.Parallel()
 	for _, z := range []float64{-12, -6, -3, -1.01, -0.99, -0.3, 0, 0.7, 2, 5} {
@@ -17,8 +17,8 @@ func TestTheImprovementIsItsIntegral(t *testing.T) {
 	}
 }
 
-// integral is ∫ from -∞ to z of (z - u) φ(u) du, relative to φ(z) so that nothing vanishes: u = z -
-// s.
+// integral returns ∫ from -∞ to z of (z - u) φ(u) du, relative to φ(z) so that nothing vanishes: u
+// = z - s.
 func integral(z float64) float64 {
 	const n, width = 200000, 40.
 	sum := 0.0
@@ -54,7 +54,7 @@ func TestJudgementsAreSmooth(t *testing.T) {
 		"bound":       func(m, d float64) (float64, float64, float64) { return LowerBound(m, d, 2.6) },
 	}
 	for name, judge := range judgements {
-		// Where z is -1 and -25 one formula ends and another begins.
+		// z = -1 and z = -25 are where one formula ends and another begins.
 		for _, mean := range []float64{-8, -1, 0.2, 0.5, 1.2 - 1e-6, 1.2, 1.2 + 1e-6, 9, 25.2 - 1e-6, 25.2, 25.2 + 1e-6, 80} {
 			const h = 1e-5
 			value, byMean, byDeviation := judge(mean, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
 
-// A sine is seen at eight points, and asked for between two of them.
+// A sine is observed at eight points, and predicted between two of them.
 func ExampleProcess() {
 	points, y := gp.Points{Nominal: []bool{false}}, []float64(nil)
 	for i := range 8 {

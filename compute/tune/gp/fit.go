@@ -20,8 +20,8 @@ func Fit(points Points, y []float64, prior Prior) (Kernel, error) {
 	return kernel, nil
 }
 
-// middle is where a fit begins: the middle of the prior, but that no length scale is longer than
-// the cube.
+// middle returns where a fit begins: the middle of the prior, except that no length scale is longer
+// than the cube.
 func middle(prior Prior, dimensions int) []float64 {
 	theta := make([]float64, dimensions+2)
 	for d := range dimensions {
@@ -31,7 +31,7 @@ func middle(prior Prior, dimensions int) []float64 {
 	return theta
 }
 
-// climb goes up from parameters as far as it gets.
+// climb climbs from parameters as far as it can.
 func (l *likelihood) climb(theta []float64) (float64, Kernel, bool) {
 	problem := optimize.Problem{
 		Func: func(x []float64) float64 {
@@ -47,8 +47,8 @@ func (l *likelihood) climb(theta []float64) (float64, Kernel, bool) {
 	}
 	settings := optimize.Settings{GradientThreshold: 1e-2, MajorIterations: 50, FuncEvaluations: 80,
 		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 3}}
-	// A line search that finds nothing better is an error to optimize, and the end of the climb to
-	// us.
+	// A line search that finds nothing better is an error to optimize, and the end of the climb
+	// here.
 	result, _ := optimize.Minimize(problem, theta, &settings, &optimize.LBFGS{})
 	if result == nil {
 		return l.at(theta, nil)
@@ -56,7 +56,7 @@ func (l *likelihood) climb(theta []float64) (float64, Kernel, bool) {
 	return l.at(result.X, nil)
 }
 
-// down is what a minimiser sees of a value to be made large.
+// down converts a value to be maximized for a minimizer.
 func down(value float64, ok bool) float64 {
 	if !ok || math.IsNaN(value) {
 		return math.Inf(1)

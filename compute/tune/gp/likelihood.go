@@ -12,8 +12,8 @@ import (
 //	L(θ) = -½ (y-μ)ᵀ K⁻¹ (y-μ) - ½ log|K| - n/2 log 2π + log p(θ)  (R&W eq. 5.8 with a prior)
 //	∂L/∂θ = ½ tr((α αᵀ - K⁻¹) ∂K/∂θ) + ∂ log p/∂θ,  α = K⁻¹ (y-μ)           (R&W eq. 5.9)
 //
-// θ are logarithms: length scales, variance, noise above the least. μ is for each θ the mean of the
-// greatest density under a standard normal prior, so that it has no part in the gradient.
+// θ are logarithms: length scales, variance, noise above the minimum. For each θ, μ is the mean of
+// the greatest density under a standard normal prior, so that the gradient does not depend on it.
 type likelihood struct {
 	points  Points
 	y       []float64
@@ -42,7 +42,7 @@ func newLikelihood(points Points, y []float64, prior Prior) *likelihood {
 	return l
 }
 
-// kernel is that of parameters θ, without its mean.
+// kernel returns the kernel of parameters θ, without its mean.
 func (l *likelihood) kernel(theta []float64) Kernel {
 	d := len(l.squares)
 	k := Kernel{Scales: make([]float64, d), Variance: math.Exp(theta[d]), Noise: l.prior.LeastNoise + math.Exp(theta[d+1])}
@@ -52,8 +52,8 @@ func (l *likelihood) kernel(theta []float64) Kernel {
 	return k
 }
 
-// at is L(θ) and, where gradient is not nil, its derivatives; and the kernel with its mean. ok is
-// false where K is no covariance, by rounding.
+// at returns L(θ) and, if gradient is not nil, its derivatives; and the kernel with its mean. ok is
+// false if K is not a covariance because of rounding.
 func (l *likelihood) at(theta, gradient []float64) (value float64, kernel Kernel, ok bool) {
 	kernel = l.kernel(theta)
 	l.fill(kernel)
@@ -78,7 +78,7 @@ func (l *likelihood) at(theta, gradient []float64) (value float64, kernel Kernel
 	return value + l.believe(theta, gradient), kernel, true
 }
 
-// mean is μ of the greatest density: 1ᵀ K⁻¹ y / (1ᵀ K⁻¹ 1 + 1), the 1 for its prior.
+// mean returns μ of the greatest density: 1ᵀ K⁻¹ y / (1ᵀ K⁻¹ 1 + 1), the 1 for its prior.
 func mean(chol *mat.Cholesky, y []float64) float64 {
 	ones, weights := mat.NewVecDense(len(y), nil), mat.NewVecDense(len(y), nil)
 	for i := range y {
@@ -90,7 +90,7 @@ func mean(chol *mat.Cholesky, y []float64) float64 {
 	return mat.Dot(weights, mat.NewVecDense(len(y), y)) / (mat.Sum(weights) + 1)
 }
 
-// fill computes K, and what its derivatives share.
+// fill computes K, and values that its derivatives share.
 func (l *likelihood) fill(kernel Kernel) {
 	n := len(l.y)
 	clear(l.slopes)
@@ -115,8 +115,8 @@ func (l *likelihood) fill(kernel Kernel) {
 }
 
 // differentiate computes the traces. By the logarithm of a length scale, ∂k/∂log ℓ_d = Variance
-// dm/dr² · -2 Δ_d²/ℓ_d²; by that of the variance it is k; by that of the noise above the least,
-// this noise on the diagonal.
+// dm/dr² · -2 Δ_d²/ℓ_d²; by that of the variance it is k; by that of the noise above the minimum,
+// it is this noise on the diagonal.
 func (l *likelihood) differentiate(kernel Kernel, gradient []float64) {
 	n, d := len(l.y), len(l.squares)
 	clear(gradient)
@@ -128,7 +128,7 @@ func (l *likelihood) differentiate(kernel Kernel, gradient []float64) {
 		for j := i + 1; j < n; j++ {
 			w := alpha[i]*alpha[j] - inverse.Data[i*inverse.Stride+j]
 			trace += w * k.Data[i*k.Stride+j]
-			l.slopes[p] *= w // a pair counts twice, once on each side of the diagonal, and ½ stands before the trace
+			l.slopes[p] *= w // a pair counts twice, once on each side of the diagonal, and the trace has the factor ½
 			p++
 		}
 	}
@@ -143,7 +143,7 @@ func (l *likelihood) differentiate(kernel Kernel, gradient []float64) {
 	gradient[d+1] = diagonal * (kernel.Noise - l.prior.LeastNoise) / 2
 }
 
-// believe is log p(θ), and adds its derivatives.
+// believe returns log p(θ), and adds its derivatives.
 func (l *likelihood) believe(theta, gradient []float64) float64 {
 	sum := 0.0
 	for i, x := range theta {

@@ -66,15 +66,15 @@ func TestAFitSeparatesNoiseFromTheFunction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Of 60 values the deviation is known to within a tenth of itself; a fifth is two of these.
+		// With 60 values the deviation is known to within a tenth of itself; a fifth is twice that.
 		if got := math.Sqrt(kernel.Noise); math.Abs(got-deviation) > 0.06 {
 			t.Errorf("noise has deviation %v, was made with %v", got, deviation)
 		}
 	}
 }
 
-// TestLengthScalesDoNotCollapse is of values that nothing explains. Without a prior, length scales
-// go to where each point is alone, and the rest of a search is random.
+// TestLengthScalesDoNotCollapse uses values that nothing explains. Without a prior, length scales
+// become so short that each point is alone, and the rest of a search is random.
 func TestLengthScalesDoNotCollapse(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -123,7 +123,7 @@ func TestWhatDoesNotFitTogetherIsAnError(t *testing.T) {
 	}
 }
 
-// some are points, those of nominal dimensions of three values, and values at them.
+// some returns points, with three values in nominal dimensions, and values at them.
 func some(n int, nominal []bool) (points Points, y []float64) {
 	random := rand.New(rand.NewPCG(3, 4))
 	points.Nominal = nominal

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Predictor computes predictions of a process. It is for one goroutine.
+// Predictor computes predictions of a process. It is for one goroutine at a time.
 type Predictor struct {
 	process *Process
 	upper   blas64.Triangular // Uᵀ U = K
@@ -19,7 +19,7 @@ type Predictor struct {
 	solved  []float64
 }
 
-// Predictor is one for a process that has observed.
+// Predictor returns a predictor for a process that has observed values.
 func (p *Process) Predictor() *Predictor {
 	n, d := len(p.points.Rows), len(p.kernel.Scales)
 	upper := p.chol.RawU().(mat.RawTriangular).RawTriangular()
@@ -46,7 +46,7 @@ func (q *Predictor) scale(x []float64) {
 	}
 }
 
-// covary fills column and slopes for a point, and says where the largest covariance is.
+// covary computes column and slopes for a point, and returns where the largest covariance is.
 func (q *Predictor) covary(x []float64) (nearest int) {
 	q.scale(x)
 	d, variance := len(q.scaled), q.process.kernel.Variance
@@ -71,8 +71,8 @@ func (q *Predictor) covary(x []float64) (nearest int) {
 	return nearest
 }
 
-// Mean is what is expected at a point, and a bound from above of its variance, by its nearest
-// neighbour alone: in O(n).
+// Mean returns the expected value at a point, and an upper bound of its variance from its nearest
+// neighbor alone, in O(n).
 //
 //	f̄ = μ + k(x, X) α                                                  (R&W eq. 2.25)
 func (q *Predictor) Mean(x []float64) (mean, variance float64) {
@@ -81,7 +81,7 @@ func (q *Predictor) Mean(x []float64) (mean, variance float64) {
 	return k.Mean + dot(q.column, q.process.alpha), k.Variance - q.column[nearest]*q.column[nearest]/(k.Variance+k.Noise)
 }
 
-// At is mean and variance, without noise, of the value at a point, in O(n²).
+// At returns mean and variance, without noise, of the value at a point, in O(n²).
 //
 //	V = k(x, x) - k(x, X) K⁻¹ k(X, x) = k(x, x) - |U⁻ᵀ k(X, x)|²        (R&W eq. 2.26)
 func (q *Predictor) At(x []float64) (mean, variance float64) {
@@ -93,11 +93,10 @@ func (q *Predictor) At(x []float64) (mean, variance float64) {
 	return mean, math.Max(k.Variance-dot(q.solved, q.solved), leastVariance*k.Variance)
 }
 
-// leastVariance is what is left of the variance where rounding would leave nothing or less, as a
-// share.
+// leastVariance is the share of the variance that is kept if rounding would leave 0 or less.
 const leastVariance = 1e-12
 
-// Slope is At, and the derivatives of both by each dimension. Those of nominal dimensions are 0.
+// Slope is At with the derivatives of both by each dimension. Those of nominal dimensions are 0.
 //
 //	∂f̄/∂x = α ∂k(X, x)/∂x,  ∂V/∂x = -2 K⁻¹ k(X, x) ∂k(X, x)/∂x
 func (q *Predictor) Slope(x, byMean, byVariance []float64) (mean, variance float64) {

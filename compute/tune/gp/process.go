@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Process is a Gaussian process that has seen points. Values come later, by Observe, and may come
-// again: what is sure at a point does not depend on them.
+// Process is a Gaussian process with points. Their values are set later, by Observe, which may be
+// repeated: the variance at a point does not depend on them.
 type Process struct {
 	kernel Kernel
 	points Points
@@ -17,7 +17,7 @@ type Process struct {
 	alpha  []float64 // K⁻¹ (y-μ)
 }
 
-// New is a process that has seen points.
+// New returns a process with points.
 func New(kernel Kernel, points Points) (*Process, error) {
 	n := len(points.Rows)
 	k := mat.NewSymDense(n, nil)
@@ -35,7 +35,7 @@ func New(kernel Kernel, points Points) (*Process, error) {
 	return p, nil
 }
 
-// Add is the process that has seen one point more, in O(n²).
+// Add returns the process with one more point, in O(n²).
 func (p *Process) Add(x []float64) (*Process, error) {
 	n := len(p.points.Rows)
 	column := mat.NewVecDense(n+1, nil)
@@ -52,10 +52,10 @@ func (p *Process) Add(x []float64) (*Process, error) {
 	return more, nil
 }
 
-// Len is how many points it has seen.
+// Len returns the number of points.
 func (p *Process) Len() int { return len(p.points.Rows) }
 
-// Observe is the process to which these are the values of its points.
+// Observe returns the process in which the points have these values.
 func (p *Process) Observe(y []float64) (*Process, error) {
 	residual := mat.NewVecDense(len(y), nil)
 	for i := range y {
@@ -70,8 +70,9 @@ func (p *Process) Observe(y []float64) (*Process, error) {
 	return &seen, nil
 }
 
-// Believe is the process that has seen one point more, and there what it expects: its mean stays
-// what it is everywhere, since the weight α of such a point is 0, and its variance shrinks.
+// Believe returns the process with one more point, which has the value that is expected there: its
+// mean stays the same everywhere, because the weight α of such a point is 0, and its variance
+// shrinks.
 func (p *Process) Believe(x []float64) (*Process, error) {
 	more, err := p.Add(x)
 	if err != nil {
@@ -81,28 +82,28 @@ func (p *Process) Believe(x []float64) (*Process, error) {
 	return more, nil
 }
 
-// Kernel says how much two points have to do with each other, and how loud the noise is.
+// Kernel defines the covariance of two points, and the noise.
 //
 //	k(x, x') = Variance (1 + √5 r + 5/3 r²) exp(-√5 r),  r² = Σ_d (Δ_d / Scales_d)²
 //
 // (R&W eq. 4.17, ν = 5/2)
 //
-// Δ_d is x_d - x'_d; of a nominal dimension, whose values have no order, 0 for equal values and 1
-// for others.
+// Δ_d is x_d - x'_d; for a nominal dimension, whose values have no order, it is 0 for equal values
+// and 1 for others.
 type Kernel struct {
 	Scales   []float64 // length scale of each dimension
 	Variance float64
-	Noise    float64 // variance of what is seen around what is there
-	Mean     float64 // far from all that was seen
+	Noise    float64 // variance of observations around the true value
+	Mean     float64 // expected value far from all points
 }
 
-// Points are places in the unit cube.
+// Points are points of the unit cube.
 type Points struct {
 	Rows    [][]float64
-	Nominal []bool // of each dimension
+	Nominal []bool // whether the values of each dimension have no order
 }
 
-// squared is Δ_d² of two values of a dimension.
+// squared returns Δ_d² of two values of a dimension.
 func squared(nominal bool, a, b float64) float64 {
 	if !nominal {
 		return (a - b) * (a - b)
@@ -122,7 +123,7 @@ func matern(r2 float64) (value, slope float64) {
 	return (1 + s + s*s/3) * e, -5. / 6 * (1 + s) * e
 }
 
-// distance is r² of two points.
+// distance returns r² of two points.
 func (k Kernel) distance(nominal []bool, a, b []float64) float64 {
 	sum := 0.0
 	for d, scale := range k.Scales {
@@ -131,18 +132,19 @@ func (k Kernel) distance(nominal []bool, a, b []float64) float64 {
 	return sum
 }
 
-// Prior is what is believed of a kernel before anything was seen: each parameter is log-normal. It
-// keeps length scales from collapsing where few points explain nothing, and from growing without
-// end where a dimension has no effect.
+// Prior is the distribution of a kernel before any observation: each parameter is log-normal. It
+// keeps length scales from collapsing if few points explain nothing, and from growing without limit
+// if a dimension has no effect.
 type Prior struct {
 	Scale, Variance, Noise LogNormal
-	LeastNoise             float64 // is added to the noise: what keeps the covariance positive definite
+	LeastNoise             float64 // added to the noise, which keeps the covariance positive definite
 }
 
 // LogNormal is a distribution whose logarithm has a mean and a standard deviation.
 type LogNormal struct{ Mean, Deviation float64 }
 
-// log is the logarithm of the density of the logarithm x, but for a constant, and its derivative.
+// log returns the logarithm of the density of the logarithm x, up to a constant, and its
+// derivative.
 func (l LogNormal) log(x float64) (value, slope float64) {
 	z := (x - l.Mean) / l.Deviation
 	return -z * z / 2, -z / l.Deviation
@@ -150,7 +152,7 @@ func (l LogNormal) log(x float64) (value, slope float64) {
 
 // DefaultPrior is for values with mean 0 and variance 1. Length scales grow with the square root of
 // the number of dimensions, as distances do: Hvarfner et al. 2024, arXiv:2402.02229. Its numbers
-// are those that searched best of some that were tried; little depends on them.
+// gave the best searches among some that were tried; the results depend little on them.
 func DefaultPrior(dimensions int) Prior {
 	return Prior{
 		Scale:      LogNormal{Mean: -0.7 + math.Log(float64(max(dimensions, 1)))/2, Deviation: 0.6},

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAsScikitLearn compares with what scikit-learn 1.x says: testdata/scikit_learn.py made the
-// file. Both compute in float64; a part in 10⁸ is what a condition of 10⁵ leaves of it, and more.
+// TestAsScikitLearn compares with scikit-learn 1.x: testdata/scikit_learn.py made the file. Both
+// compute in float64; with a condition of 10⁵ that leaves a relative accuracy of at least 10⁻⁸.
 func TestAsScikitLearn(t *testing.T) {
 	t.Parallel()
 	var cases []struct {
@@ -52,7 +52,7 @@ func TestAsScikitLearn(t *testing.T) {
 	}
 }
 
-// flat is a prior that says nothing.
+// flat is a prior without influence.
 var flat = Prior{Scale: LogNormal{0, 1e12}, Variance: LogNormal{0, 1e12}, Noise: LogNormal{0, 1e12}}
 
 func logarithms(scales []float64, more ...float64) (theta []float64) {

@@ -43,8 +43,8 @@ var columns = []struct {
 	{"message", func(r Row) string { return r.Message }},
 }
 
-// CSV writes one row a trial below a header. Values and metrics are columns by their names behind
-// "values." and "metrics."; that of a parameter which is not active is empty.
+// CSV writes one row a trial below a header. Values and metrics are columns named with the prefixes
+// "values." and "metrics."; the cell of an inactive parameter is empty.
 func (r Report) CSV(w io.Writer) error {
 	values, metrics := r.names()
 	var header []string
@@ -66,7 +66,8 @@ func (r Report) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// names are those of all values and metrics: values as they are met first, metrics by name.
+// names returns those of all values and metrics: values in the order of their first occurrence,
+// metrics by name.
 func (r Report) names() (values, metrics []string) {
 	for _, row := range r.Trials {
 		for _, value := range row.Values {
@@ -102,7 +103,8 @@ func (r Row) cells(values, metrics []string) (cells []string) {
 	return cells
 }
 
-// cell is a value as text: a float by the fewest digits that read back the same, nothing for none.
+// cell formats a value as text: a float with the fewest digits that read back the same, nothing for
+// nil.
 func cell(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 )
 
-// A study that nobody has begun has a header and no rows.
+// A study that was not begun has a header and no rows.
 func ExampleReport_CSV() {
 	_ = report.Of(&tune.Study{}).CSV(os.Stdout)
 	// Output:

@@ -9,29 +9,29 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Importance says how much of the scores' spread one parameter alone explains, from 0 to 1.
+// Importance is how much of the scores' variation one parameter alone explains, from 0 to 1.
 type Importance struct {
 	Parameter string  `json:"parameter"`
 	Explained float64 `json:"explained"` // epsilon squared, see Importances
-	Trials    int     `json:"trials"`    // completed ones in which it was active
+	Trials    int     `json:"trials"`    // completed trials in which it was active
 }
 
-// bins is into how many groups of equal size the values of a number are sorted.
+// bins is the number of groups of equal size into which the values of a number are sorted.
 const bins = 6
 
-// Importances says of each parameter how much of the order of the scores it explains, the most
-// first. Trials are grouped by its value, numbers by their rank into up to 6 groups, and scores
-// count by their rank too, so that a trial that diverged is one that came last and no more. What
-// lies between the groups' means is compared with the whole spread, less what chance would put
-// there:
+// Importances returns for each parameter how much of the order of the scores it explains, the most
+// important first. Trials are grouped by its value, numbers by their rank into up to 6 groups, and
+// scores also count by their rank, so that a trial that diverged only counts as the last one. The
+// variation between the groups' means is compared with the whole variation, minus the part that is
+// due to chance:
 //
 //	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))
 //
 // (Kelley 1935; of ranks: Kruskal and Wallis 1952)
 //
-// of n trials in k groups, and 0 where that is less. It is of each parameter alone: what several
-// explain only together is in none. A search that looks where it is good makes what it has settled
-// seem of less importance. With fewer than 2 k trials nothing is said.
+// for n trials in k groups, and 0 if that is negative. It is for each parameter alone: what several
+// explain only together is not included. A search that concentrates on good values makes parameters
+// that it has settled seem less important. With fewer than 2 k trials there is no result.
 func Importances(s *tune.Study) []Importance {
 	scores := scoresOf(s)
 	list := []Importance{}
@@ -52,7 +52,8 @@ type scored struct {
 	score float64
 }
 
-// scoresOf are the ranks of the completed trials' scores, from 1; of equal ones the mean of theirs.
+// scoresOf returns the ranks of the completed trials' scores, from 1; equal ones have the mean of
+// theirs.
 func scoresOf(s *tune.Study) map[string]float64 {
 	type of struct {
 		trial string
@@ -99,7 +100,7 @@ func byParameter(s *tune.Study, scores map[string]float64) map[string][]scored {
 	return all
 }
 
-// explained is epsilon squared of one parameter; false if there are too few trials to say.
+// explained returns epsilon squared of one parameter; false if there are too few trials.
 func explained(all []scored) (float64, bool) {
 	groups := grouped(all)
 	n, k := float64(len(all)), float64(len(groups))
@@ -117,11 +118,11 @@ func explained(all []scored) (float64, bool) {
 	return max(0, 1-(within/(n-k))/(total/(n-1))), true
 }
 
-// spread is the sum of squares about the mean.
+// spread returns the sum of squares about the mean.
 func spread(all []scored) (squares float64) {
 	var mean float64
 	for _, one := range all {
-		mean += one.score // ranks: halves, whose sum is exact
+		mean += one.score // ranks are multiples of a half, whose sum is exact
 	}
 	mean /= float64(len(all))
 	for _, one := range all {
@@ -159,7 +160,7 @@ func grouped(all []scored) (groups [][]scored) {
 	return groups
 }
 
-// Number is a value on the line of numbers; false for a word or a switch.
+// Number returns a value as a number; false for a string or a bool.
 func Number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:

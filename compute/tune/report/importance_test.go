@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// tried is a study of completed trials whose score is what score makes of their values.
+// tried returns a study of completed trials whose scores are computed from their values by score.
 func tried(t *testing.T, trials int, score func(rate float64, units int64, word string) float64) *tune.Study {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -71,7 +71,7 @@ func TestImportanceOfNoise(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, one := range report.Importances(tried(t, 200, func(float64, int64, string) float64 { return random.NormFloat64() })) {
-		if one.Explained > 0.1 { // what chance puts there is taken away
+		if one.Explained > 0.1 { // the part that is due to chance is subtracted
 			t.Errorf("%+v", one)
 		}
 	}

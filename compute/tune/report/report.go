@@ -12,24 +12,24 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Report is a study for people and programs: its outcome so far, and a row for each trial.
+// Report is a study for users and programs: its outcome so far, and a row for each trial.
 type Report struct {
 	Algorithm  string           `json:"algorithm"`
 	Objectives []tune.Objective `json:"objectives"`
 	MaxTrials  int              `json:"max_trials,omitempty"`
 	Parallel   int              `json:"parallel,omitempty"`
 	Begun      time.Time        `json:"begun,omitzero"`
-	Last       time.Time        `json:"last,omitzero"` // when the log grew last
+	Last       time.Time        `json:"last,omitzero"` // when the log last grew
 	Finished   *tune.Finished   `json:"finished,omitempty"`
 	Counts     Counts           `json:"counts"`
-	Best       []string         `json:"best"`   // the best trial; of several objectives, the Pareto set
-	Trials     []Row            `json:"trials"` // in the order they were begun
+	Best       []string         `json:"best"`   // the best trial; with several objectives, the Pareto set
+	Trials     []Row            `json:"trials"` // in the order in which they were begun
 }
 
-// Counts are trials by what has become of them. Those that wait for another try are among Running.
+// Counts are numbers of trials by their state. Those that wait for another try are among Running.
 type Counts struct {
 	Running    int `json:"running"`
-	Completed  int `json:"completed"` // those among them that were stopped early are Stopped too
+	Completed  int `json:"completed"` // including those that were stopped early, which are also in Stopped
 	Stopped    int `json:"stopped"`
 	Failed     int `json:"failed"`
 	Infeasible int `json:"infeasible"`
@@ -50,7 +50,7 @@ type Row struct {
 	Round     int    `json:"round,omitempty"`
 	Iteration int    `json:"iteration,omitempty"`
 
-	Stopped int       `json:"stopped,omitempty"` // the step it had come to when it was stopped early
+	Stopped int       `json:"stopped,omitempty"` // the step that it had reached when it was stopped early
 	Breaks  bool      `json:"breaks_constraints,omitempty"`
 	Tries   int       `json:"tries"`
 	Started time.Time `json:"started,omitzero"`
@@ -62,7 +62,7 @@ type Row struct {
 	Message string             `json:"message,omitempty"`
 }
 
-// Of reports how a study stands.
+// Of returns the report of a study.
 func Of(s *tune.Study) Report {
 	r := Report{
 		Algorithm: s.Config.Algorithm.Name, Objectives: s.Config.Objectives, MaxTrials: s.Config.MaxTrials, Parallel: s.Config.Parallel,
@@ -112,8 +112,8 @@ func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
 	return row
 }
 
-// InWords is what has become of a trial, in a word or two for people. They are the same wherever a
-// study is shown.
+// InWords describes the state of a trial in a word or two. The texts are the same wherever a study
+// is shown.
 func (r Report) InWords(trial Row) string {
 	switch {
 	case trial.Status == tune.Invalid && r.Finished != nil:

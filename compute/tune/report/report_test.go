@@ -27,8 +27,8 @@ var searched = space.Space{
 	{Name: "norm", Kind: space.Boolean},
 }
 
-// study is one with a trial of each outcome: completed, stopped early, promoted, failed,
-// infeasible, one that breaks a constraint, and one that runs.
+// study returns one with a trial of each outcome: completed, stopped early, promoted, failed,
+// infeasible, one that violates a constraint, and one that runs.
 func study(t testing.TB) *tune.Study {
 	t.Helper()
 	ceiling := 10.0
@@ -160,7 +160,7 @@ func TestOfManyTrialsTheBestHaveSessions(t *testing.T) {
 	}
 }
 
-// tree is all files below a folder, by name.
+// tree returns all files below a directory, by name.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

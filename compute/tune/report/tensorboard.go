@@ -13,14 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// scoreTag is under which a trial's score is logged: the best of its curve, where TensorBoard
-// compares last values.
+// scoreTag is the tag of a trial's score: the best of its curve, because TensorBoard compares last
+// values.
 const scoreTag = "score"
 
-// TensorBoard writes what TensorBoard's HParams page shows: the experiment in the folder itself,
-// and a session in a folder for each trial, with its values, curves and metrics. Of more than most
-// trials these are the best, and then those that were begun first; 0 is no bound. Equal studies
-// make equal files.
+// TensorBoard writes the files for TensorBoard's HParams page: the experiment in the directory
+// itself, and a session in a directory for each trial, with its values, curves and metrics. If
+// there are more than most trials it writes the best, and then those that were begun first; 0 is no
+// limit. Equal studies give equal files.
 func TensorBoard(dir string, s *tune.Study, most int) error {
 	w, err := open(dir, s.Begun)
 	if err != nil {
@@ -37,7 +37,7 @@ func TensorBoard(dir string, s *tune.Study, most int) error {
 	return nil
 }
 
-// open begins an event file that depends on the study alone: not on the time or the machine.
+// open begins an event file that depends only on the study: not on the time or the machine.
 func open(dir string, at time.Time) (*tfevents.Writer, error) {
 	return tfevents.Open(dir, tfevents.Options{Now: func() time.Time { return at }, Host: "study", PID: 1})
 }
@@ -55,8 +55,8 @@ func chosen(s *tune.Study, most int) []*tune.Trial {
 	return trials[:most]
 }
 
-// experiment is the page's columns: the parameters with what they are taken from, the score, and
-// the objectives.
+// experiment returns the page's columns: the parameters with their domains, the score, and the
+// objectives.
 func experiment(s *tune.Study) tfevents.Experiment {
 	e := tfevents.Experiment{Created: s.Begun, Metrics: []tfevents.Metric{{Tag: scoreTag}}}
 	seen := map[string]bool{}
@@ -68,7 +68,7 @@ func experiment(s *tune.Study) tfevents.Experiment {
 	}
 	for _, t := range s.Trials {
 		for _, value := range t.Values {
-			if !seen[value.Name] { // Hyperband's own
+			if !seen[value.Name] { // Hyperband's own values
 				e.HParams = append(e.HParams, tfevents.HParam{Name: value.Name})
 			}
 			seen[value.Name] = true
@@ -82,7 +82,8 @@ func experiment(s *tune.Study) tfevents.Experiment {
 	return e
 }
 
-// column is a parameter; one whose name is another's too, under other conditions, has no domain.
+// column returns the column of a parameter; if another one has its name under other conditions, it
+// has no domain.
 func column(s space.Space, p space.Parameter) tfevents.HParam {
 	h := tfevents.HParam{Name: p.Name}
 	if slices.ContainsFunc(s, func(q space.Parameter) bool { return q.Name == p.Name && !alike(p, q) }) {
@@ -97,13 +98,13 @@ func column(s space.Space, p space.Parameter) tfevents.HParam {
 	return h
 }
 
-// alike says whether two parameters take the same values.
+// alike reports whether two parameters take the same values.
 func alike(p, q space.Parameter) bool {
 	p.Conditions, q.Conditions, p.Default, q.Default = nil, nil, nil, nil
 	return reflect.DeepEqual(p, q)
 }
 
-// session is one trial.
+// session writes the session of one trial.
 func session(dir string, s *tune.Study, t *tune.Trial) error {
 	at := t.Ended
 	if at.IsZero() {
@@ -131,8 +132,8 @@ type tagged struct {
 	tune.Point
 }
 
-// points are a trial's curves, then of each metric without one its value, and the score, all behind
-// the last step.
+// points returns a trial's curves, then the values of metrics without a curve, and the score, all
+// after the last step.
 func points(s *tune.Study, t *tune.Trial) (all []tagged) {
 	last := t.Step
 	for _, name := range sorted(t.Curves) {

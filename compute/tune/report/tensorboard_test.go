@@ -13,7 +13,7 @@ import (
 //go:embed testdata/hparams.py
 var hparamsPage string
 
-// page is what the server of TensorBoard's HParams page answers.
+// page is an answer of the server of TensorBoard's HParams page.
 type page struct {
 	Columns  []string
 	Metrics  []string

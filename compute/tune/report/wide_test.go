@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// A seed is often a parameter: listing what it may be would take more memory than there is.
+// A seed is often a parameter: listing its possible values would take more memory than there is.
 func TestAParameterOfAllIntegersIsNotListed(t *testing.T) {
 	t.Parallel()
 	config := tune.Config{

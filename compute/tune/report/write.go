@@ -12,15 +12,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// The files of a study's folder, in addition to TensorBoard's.
+// The files in a study's directory, in addition to TensorBoard's.
 const (
 	CSVFile  = "trials.csv"
 	JSONFile = "study.json"
-	LogFile  = "log.jsonl" // the log itself, an entry a line: for those to write who have it
+	LogFile  = "log.jsonl" // the log itself, one entry a line; callers that have it write it
 )
 
-// Write fills a folder with all that a study says: study.json, trials.csv and, of at most so many
-// trials, what TensorBoard shows.
+// Write fills a directory with a study's report: study.json, trials.csv and, for at most so many
+// trials, TensorBoard's files.
 func Write(dir string, s *tune.Study, mostSessions int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Own is how names begin that are no parameter's: those of an algorithm's values, tuner/epochs and
-// its kin.
+// Own begins names that are not a parameter's: those of an algorithm's values, tuner/epochs and the
+// like.
 const Own = "tuner/"
 
-// maxInt is how large an Int may be: a float64 still distinguishes it from its neighbors.
+// maxInt is the largest Int: a float64 still distinguishes it from its neighbors.
 const maxInt = 1 << 53
 
-// Check says what is wrong with a space: a parameter that Parameter.Check refuses, two that are the
-// same, or a condition on a parent that doesn't stand before it.
+// Check returns what is wrong with a space: a parameter that Parameter.Check refuses, two that are
+// the same, or a condition on a parent that doesn't come before it.
 func (s Space) Check() error {
 	for i, p := range s {
 		if err := p.Check(); err != nil {
@@ -34,8 +34,8 @@ func (s Space) Check() error {
 	return nil
 }
 
-// Check says what is wrong with a parameter by itself, which is what KerasTuner refuses: the
-// parameter's name comes first.
+// Check returns what is wrong with a parameter by itself, beginning with its name. It refuses what
+// KerasTuner refuses.
 func (p Parameter) Check() error {
 	if p.Name == "" || strings.HasPrefix(p.Name, Own) {
 		return fmt.Errorf("a parameter named %q: expected a name, and none that begins with %s, which is the tuner's own", p.Name, Own)
@@ -114,7 +114,7 @@ func (p Parameter) checkRange() error {
 	return nil
 }
 
-// checkNumberDefault lets a default lie beyond the bounds, since KerasTuner does.
+// checkNumberDefault accepts a default beyond the limits, because KerasTuner does.
 func (p Parameter) checkNumberDefault() error {
 	switch v := p.Default.(type) {
 	case nil:
@@ -157,7 +157,7 @@ func isText(value any) bool {
 	return ok
 }
 
-// finite says whether a value is one that a log can hold.
+// finite reports whether a log can hold a value.
 func finite(value any) bool {
 	f, ok := value.(float64)
 	return scalar(value) && !(ok && (math.IsNaN(f) || math.IsInf(f, 0)))

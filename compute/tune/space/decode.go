@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Decode reads a config of KerasTuner's, such as best_hyperparameters.txt. Values without a
-// parameter are kept: Hyperband has them. It refuses what KerasTuner refuses, and a parameter of a
-// kind that is not known.
+// Decode decodes a config of KerasTuner's, such as best_hyperparameters.txt. It keeps values
+// without a parameter, which Hyperband has. It refuses what KerasTuner refuses, and a parameter of
+// an unknown kind.
 func Decode(text []byte) (Space, Values, error) {
 	list, given, err := takeApart(text)
 	if err != nil {
@@ -27,8 +27,8 @@ func Decode(text []byte) (Space, Values, error) {
 	return s, s.typed(values), nil
 }
 
-// DecodeValues reads the values of a config as they are. Its parameters need to be some, with
-// names; their kinds may be such as a newer KerasTuner has.
+// DecodeValues decodes the values of a config as they are. The parameters must be a list of objects
+// with names; their kinds may be those of a newer KerasTuner.
 func DecodeValues(text []byte) (Values, error) {
 	list, given, err := takeApart(text)
 	if err != nil {
@@ -75,7 +75,7 @@ func takeApart(text []byte) (list []any, values any, err error) {
 	return list, values, nil
 }
 
-// typed are values as the kinds of their parameters have them: 1 of a Float is 1.0.
+// typed converts values to the kinds of their parameters: 1 of a Float is 1.0.
 func (s Space) typed(values Values) Values {
 	for i, value := range values {
 		for _, p := range s {
@@ -88,9 +88,8 @@ func (s Space) typed(values Values) Values {
 	return values
 }
 
-// UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is
-// checked by itself: whether all parents are there is for Check to say, since a log holds them in
-// parts.
+// UnmarshalJSON reads KerasTuner's list of objects with class_name and config. It checks each
+// parameter by itself: Check finds out whether all parents exist, because a log has them in parts.
 func (s *Space) UnmarshalJSON(text []byte) error {
 	given, err := parse(text)
 	if err != nil || given == nil {
@@ -143,7 +142,7 @@ func readSpace(list []any) (Space, error) {
 	return s, nil
 }
 
-// readClassed takes an object of Keras's apart.
+// readClassed splits an object of Keras's into its parts.
 func readClassed(given any) (class string, config object, err error) {
 	o, _ := given.(object)
 	name, _ := o.find("class_name")
@@ -156,7 +155,7 @@ func readClassed(given any) (class string, config object, err error) {
 	return class, config, nil
 }
 
-// brief is a value in an error.
+// brief formats a value for an error.
 func brief(value any) string {
 	const enough = 60
 	var text []byte

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// fields reads the members of a config by name; the first that is wrong is kept as err.
+// fields reads the members of a config by name; err is the first error.
 type fields struct {
 	of  object
 	err error
 }
 
-// text is a member that is a text; "" where it is null or missing.
+// text returns a string member; "" if it is null or missing.
 func (f *fields) text(name string) string {
 	value, _ := f.of.find(name)
 	s, ok := value.(string)
@@ -21,7 +21,7 @@ func (f *fields) text(name string) string {
 	return s
 }
 
-// number is a member that is a number; 0 where it is null or missing.
+// number returns a number member; 0 if it is null or missing.
 func (f *fields) number(name string) float64 {
 	switch value, _ := f.of.find(name); value.(type) {
 	case int64, float64:
@@ -34,7 +34,7 @@ func (f *fields) number(name string) float64 {
 	}
 }
 
-// must is a member that is a number and is there.
+// must returns a number member that is required.
 func (f *fields) must(name string) float64 {
 	if value, _ := f.of.find(name); value == nil {
 		f.fail(name, "a number", nil)
@@ -42,7 +42,7 @@ func (f *fields) must(name string) float64 {
 	return f.number(name)
 }
 
-// list is a member that is a list; nil where it is null or missing.
+// list returns a list member; nil if it is null or missing.
 func (f *fields) list(name string) []any {
 	value, _ := f.of.find(name)
 	list, ok := value.([]any)
@@ -52,7 +52,7 @@ func (f *fields) list(name string) []any {
 	return list
 }
 
-// scalar is a member that is a value; nil where it is null or missing.
+// scalar returns a member that is a value; nil if it is null or missing.
 func (f *fields) scalar(name string) any {
 	value, _ := f.of.find(name)
 	if value != nil && !scalar(value) {
@@ -68,7 +68,7 @@ func (f *fields) fail(name, expected string, got any) {
 	}
 }
 
-// readParameter makes a parameter of its config.
+// readParameter makes a parameter from its config.
 func readParameter(kind Kind, config object) (Parameter, error) {
 	f := &fields{of: config}
 	p := Parameter{Name: f.text("name"), Kind: kind, Default: f.scalar("default")}
@@ -90,8 +90,7 @@ func readParameter(kind Kind, config object) (Parameter, error) {
 	return p, p.Check()
 }
 
-// normal is a parameter as get_config would return it: what is left out in Python has its meaning
-// written down.
+// normal returns a parameter as get_config would return it: with defaults that Python leaves out.
 func (p Parameter) normal() Parameter {
 	if (p.Kind == Int || p.Kind == Float) && p.Sampling == "" {
 		p.Sampling = Linear
@@ -105,7 +104,7 @@ func (p Parameter) normal() Parameter {
 	return p
 }
 
-// readOrdered is whether choices have an order: as a rule numbers do.
+// readOrdered returns whether choices have an order: by default numbers do.
 func readOrdered(f *fields, p Parameter) bool {
 	switch value, _ := f.of.find("ordered"); v := value.(type) {
 	case bool:
@@ -118,7 +117,7 @@ func readOrdered(f *fields, p Parameter) bool {
 	}
 }
 
-// withoutTruths has ones and noughts for truths, as KerasTuner keeps a Choice of them.
+// withoutTruths replaces booleans by ones and zeros, as KerasTuner does in a Choice.
 func withoutTruths(choices []any) []any {
 	list := make([]any, len(choices))
 	for i, choice := range choices {

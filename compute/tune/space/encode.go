@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Encode writes what KerasTuner calls a config, which is TFX's best_hyperparameters.txt: byte for
-// byte what Python's json.dumps makes of it, on one line without an end. (But a Float's step is a
-// float, also where a Python program gave 2 and not 2.0.)
+// Encode encodes what KerasTuner calls a config, which is TFX's best_hyperparameters.txt: byte for
+// byte as Python's json.dumps, on one line without a newline. (But a Float's step is a float, even
+// if a Python program passed 2 and not 2.0.)
 func (s Space) Encode(values Values) ([]byte, error) {
 	for _, p := range s {
 		if err := p.Check(); err != nil {
@@ -30,8 +30,8 @@ func (s Space) MarshalJSON() ([]byte, error) {
 	return appendPython(nil, s.list()), nil
 }
 
-// MarshalJSON writes an object in the order of the values, with Python's forms of numbers: 1.0 is a
-// Float's.
+// MarshalJSON writes an object in the order of the values, with numbers as in Python: a Float is
+// 1.0.
 func (v Values) MarshalJSON() ([]byte, error) {
 	if err := v.check(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return appendPython(nil, v.object()), nil
 }
 
-// check says which value is of no type that values have.
+// check returns an error for the first value whose type values don't have.
 func (v Values) check() error {
 	for _, value := range v {
 		if !scalar(value.Of) {
@@ -54,7 +54,7 @@ func (v Values) check() error {
 	return nil
 }
 
-// object is the values as a JSON object.
+// object returns the values as a JSON object.
 func (v Values) object() object {
 	o := make(object, len(v))
 	for i, value := range v {
@@ -63,7 +63,7 @@ func (v Values) object() object {
 	return o
 }
 
-// list is the space as a JSON list.
+// list returns the space as a JSON list.
 func (s Space) list() []any {
 	list := make([]any, len(s))
 	for i, p := range s {
@@ -72,14 +72,14 @@ func (s Space) list() []any {
 	return list
 }
 
-// classed is how Keras writes any object of a class.
+// classed returns an object of a class as Keras writes it.
 func classed(class string, config object) object {
 	return object{{"class_name", class}, {"config", config}}
 }
 
-// config is what get_config of KerasTuner's class returns, with its keys in their order. The
-// default of an Int is null where none was given; that of a Float or a Choice is written all the
-// same; a Fixed has no such key.
+// config returns the result of get_config of KerasTuner's class, with its keys in their order. The
+// default of an Int is null if none was given; that of a Float or a Choice is written all the same;
+// a Fixed has no such key.
 func (p Parameter) config() object {
 	conditions := make([]any, len(p.Conditions))
 	for i, c := range p.Conditions {
@@ -102,7 +102,7 @@ func (p Parameter) config() object {
 	}
 }
 
-// bounds are the members of an Int and a Float that say what lies between its ends.
+// bounds returns the members of an Int and a Float for the range and its steps.
 func (p Parameter) bounds() object {
 	step := member{name: "step"}
 	if by := p.by(); by != 0 {
@@ -115,7 +115,7 @@ func (p Parameter) bounds() object {
 	return object{{"min_value", p.number(p.Min)}, {"max_value", p.number(p.Max)}, step, {"sampling", string(sampling)}}
 }
 
-// scalar says whether a value is of a type that values have.
+// scalar reports whether a value is of a type that values have.
 func scalar(value any) bool {
 	switch value.(type) {
 	case int64, float64, string, bool:

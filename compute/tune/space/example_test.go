@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// A space has a parameter that is there for one family of models only. A trial's values are drawn
+// One parameter of the space is active only for one family of models. A trial's values are drawn
 // from a stream of its own, and written as KerasTuner writes them.
 func Example() {
 	s := space.Space{

@@ -2,8 +2,8 @@ package space
 
 import "math"
 
-// Fill makes values: it asks for that of each active parameter, parents first, in order. A Fixed
-// one is not asked for. Where two active parameters share a name, the first has it.
+// Fill makes values: it calls choose for each active parameter except a Fixed one, parents first,
+// in order. If two active parameters share a name, the first has it.
 func (s Space) Fill(choose func(Parameter) any) Values {
 	values := make(Values, 0, len(s))
 	for _, p := range s {
@@ -19,10 +19,10 @@ func (s Space) Fill(choose func(Parameter) any) Values {
 	return values
 }
 
-// Defaults are the values of a trial that nobody chose anything for.
+// Defaults returns the default values of the active parameters.
 func (s Space) Defaults() Values { return s.Fill(Parameter.Start) }
 
-// Start is the default of a parameter: the least value, the first choice or false where none was
+// Start returns the default of a parameter: the minimum, the first choice or false if none was
 // given.
 func (p Parameter) Start() any {
 	switch {
@@ -39,9 +39,9 @@ func (p Parameter) Start() any {
 	}
 }
 
-// Complete makes values of some that were given: those that are of no active parameter are left
-// out, and those that are missing are defaults. A given number is as its parameter has numbers: 1
-// is 1.0 to a Float.
+// Complete makes complete values from given ones: it leaves out those of inactive parameters, and
+// adds defaults for missing ones. It converts given numbers to their parameter's type: 1 is 1.0 for
+// a Float.
 func (s Space) Complete(given Values) Values {
 	return s.Fill(func(p Parameter) any {
 		if value, ok := given.Lookup(p.Name); ok {
@@ -51,8 +51,8 @@ func (s Space) Complete(given Values) Values {
 	})
 }
 
-// Active says whether the conditions of a parameter hold under some values, and those of all its
-// ancestors: the value of a parent that is not active itself counts for nothing.
+// Active reports whether the conditions of a parameter and those of all its ancestors hold under
+// some values: the value of an inactive parent does not count.
 func (s Space) Active(p Parameter, values Values) bool {
 	active := make(Values, 0, len(s))
 	for _, q := range s {
@@ -63,7 +63,7 @@ func (s Space) Active(p Parameter, values Values) bool {
 	return p.holds(active)
 }
 
-// holds says whether the conditions hold, under values that have none of an inactive parent.
+// holds reports whether the conditions hold, under values that have none of an inactive parent.
 func (p Parameter) holds(values Values) bool {
 	for _, c := range p.Conditions {
 		if value, ok := values.Lookup(c.Parent); !ok || !oneOf(value, c.Values) {
@@ -73,10 +73,10 @@ func (p Parameter) holds(values Values) bool {
 	return true
 }
 
-// cast is a value as a parameter's kind has it.
+// cast converts a value to a parameter's kind.
 func (p Parameter) cast(value any) any {
 	switch f := toFloat(value); {
-	case math.IsNaN(f): // a text
+	case math.IsNaN(f): // a string
 		return value
 	case p.Kind == Float:
 		return f

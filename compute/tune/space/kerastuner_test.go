@@ -15,7 +15,7 @@ import (
 //go:embed testdata/kerastuner.py
 var kerasTuner string
 
-// asked is what KerasTuner is asked about a config, and answered what it says.
+// asked are questions to KerasTuner about a config, and answered its answers.
 type asked struct {
 	Config string    `json:"config"`
 	Places []float64 `json:"places"`
@@ -29,12 +29,12 @@ type answered struct {
 type read struct {
 	Config string            // as it is written again
 	Values [][]any           // by parameter, by place
-	Back   [][]tftest.Number // the places of those
+	Back   [][]tftest.Number // the places of these values
 	Active []bool            // by parameter
 }
 
-// The real KerasTuner reads what is written here and writes the same; so do we with what it writes;
-// and a place means one value to both.
+// The real KerasTuner reads the configs written here and writes the same, and vice versa; and a
+// place has the same value in both.
 func TestTheRealKerasTunerAgrees(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -83,7 +83,7 @@ func TestTheRealKerasTunerAgrees(t *testing.T) {
 	}
 }
 
-// comparePlaces allows for powers and logarithms of two libraries.
+// comparePlaces allows for differences between powers and logarithms of two libraries.
 func comparePlaces(t *testing.T, p space.Parameter, places []float64, values []any, back []tftest.Number) {
 	t.Helper()
 	for i, place := range places {
@@ -104,7 +104,8 @@ func close(a, b any) bool {
 }
 
 // randomSpace has parameters of all kinds, a third of them below a choice. Floats with linear steps
-// fill their range in halves, which floats hold: with others KerasTuner loses the maximum.
+// divide their range into halves, which floats represent exactly: with others KerasTuner loses the
+// maximum.
 func randomSpace(rng *rand.Rand) (s space.Space) {
 	s = append(s, space.Parameter{Name: "kind", Kind: space.Choice, Choices: []any{"é", "b", "c\n"}})
 	for i := range 8 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Count is how many values a parameter has; 0 where there is no end to them.
+// Count returns how many values a parameter has; 0 if their number is infinite.
 func (p Parameter) Count() int {
 	switch p.Kind {
 	case Int:
@@ -25,15 +25,17 @@ func (p Parameter) Count() int {
 	}
 }
 
-// gridPlaces are where a grid takes its values from a parameter without steps: 0.05, 0.15 ... 0.95.
+// gridPlaces is how many values a grid takes from a parameter without steps, at the places 0.05,
+// 0.15 ... 0.95.
 const gridPlaces = 10
 
-// List is what a grid tries of a parameter: all its values, of an Int or a Float without steps ten
-// that lie evenly on its scale. They are KerasTuner's, but in ascending order where its are in that
-// of a set. True comes before false, and choices in the order they were given.
+// List returns the values that a grid tries for a parameter: all of them, or for an Int or a Float
+// without steps ten that are spread evenly on its scale. They are KerasTuner's, but in ascending
+// order, where KerasTuner has the order of a set. True comes before false, and choices in the order
+// in which they were given.
 func (p Parameter) List() []any { return slices.Collect(p.Grid()) }
 
-// Grid goes through List, which would be too long for an Int up to 2^31.
+// Grid iterates over List, which would be too long for an Int up to 2^31.
 func (p Parameter) Grid() iter.Seq[any] {
 	switch p.Kind {
 	case Int, Float:
@@ -47,8 +49,8 @@ func (p Parameter) Grid() iter.Seq[any] {
 	}
 }
 
-// numbers goes through those of an Int or a Float, of equal ones through one. Steps on a
-// reverse_log scale go down from the maximum.
+// numbers iterates over the values of an Int or a Float, without duplicates. Steps on a reverse_log
+// scale go down from the maximum.
 func (p Parameter) numbers(yield func(any) bool) {
 	n, down := p.steps(), p.Sampling == ReverseLog
 	if n == 0 {
@@ -69,7 +71,7 @@ func (p Parameter) numbers(yield func(any) bool) {
 	}
 }
 
-// each goes through every value of a parameter that has an end of them.
+// each iterates over every value of a parameter that has finitely many.
 func (p Parameter) each() iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for i := range p.Count() {
@@ -80,7 +82,7 @@ func (p Parameter) each() iter.Seq[any] {
 	}
 }
 
-// nth is one value of Count.
+// nth returns value i of Count.
 func (p Parameter) nth(i int) any {
 	if p.Kind == Int && p.steps() == 0 {
 		return int64(p.Min) + int64(i)

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// What is read of JSON: far more than a space that anybody searches takes.
+// Limits of JSON: far more than the space of any search needs.
 const (
 	maxBytes = 8 << 20
 	maxDepth = 16
 )
 
-// parser reads JSON as Python writes it: members in their order, 1 apart from 1.0, and NaN and
-// Infinity among the numbers. encoding/json has none of the three.
+// parser reads JSON as Python writes it: members in their order, 1 distinguished from 1.0, and NaN
+// and Infinity among the numbers. encoding/json supports none of the three.
 type parser struct {
 	text []byte
 	at   int
@@ -39,7 +39,7 @@ func parse(text []byte) (any, error) {
 	return value, nil
 }
 
-// value reads whatever comes next.
+// value reads the next value.
 func (p *parser) value(depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
@@ -59,7 +59,8 @@ func (p *parser) value(depth int) (any, error) {
 	}
 }
 
-// object reads members up to the closing brace. Of two by one name the later counts, as in Python.
+// object reads members up to the closing brace. If two have one name the later counts, as in
+// Python.
 func (p *parser) object(depth int) (object, error) {
 	o := object{}
 	seen := map[string]int{}
@@ -94,7 +95,7 @@ func (p *parser) list(depth int) ([]any, error) {
 	return list, err
 }
 
-// items reads one after the other, with commas between, up to what ends them.
+// items reads items that are separated by commas, up to the token that ends them.
 func (p *parser) items(end string, item func() error) error {
 	if p.space(); p.take(end) {
 		return nil
@@ -113,7 +114,7 @@ func (p *parser) items(end string, item func() error) error {
 	}
 }
 
-// string reads a text, whose escapes are encoding/json's business.
+// string reads a string, whose escapes encoding/json decodes.
 func (p *parser) string() (string, error) {
 	if !p.take(`"`) {
 		return "", errors.New("expected a text in quotes")
@@ -134,7 +135,7 @@ func (p *parser) string() (string, error) {
 	return "", errors.New("a text without its closing quote")
 }
 
-// words are those that stand for a value.
+// words are the literals that stand for a value.
 var words = map[string]any{
 	"null": nil, "true": true, "false": false,
 	"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1),
@@ -176,7 +177,7 @@ func number(digits string) (any, error) {
 	return i, nil
 }
 
-// take goes on past a token, if that is what comes next.
+// take skips a token, if it is next.
 func (p *parser) take(token string) bool {
 	if !bytes.HasPrefix(p.text[p.at:], []byte(token)) {
 		return false
@@ -185,7 +186,7 @@ func (p *parser) take(token string) bool {
 	return true
 }
 
-// space goes on past what stands between tokens.
+// space skips white space between tokens.
 func (p *parser) space() {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++

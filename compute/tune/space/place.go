@@ -2,12 +2,12 @@ package space
 
 import "math"
 
-// tolerance is what a number of steps may lie below a whole one: (0.5-0)/0.1 is 5 steps, whatever
-// floats make of it. KerasTuner has it for log steps only, and so never tries a linear maximum such
-// as this one.
+// tolerance is how far a number of steps may be below a whole one: (0.5-0)/0.1 is 5 steps, despite
+// rounding of floats. KerasTuner has it only for log steps, and so never tries a linear maximum
+// such as this one.
 const tolerance = 1e-8
 
-// At is the value at a place in [0, 1]; places that lie outside count as the nearer end. It is an
+// At returns the value at a place in [0, 1]; places outside count as the nearer end. It is an
 // int64, float64, string or bool.
 func (p Parameter) At(place float64) any {
 	place = min(max(place, 0), 1)
@@ -23,9 +23,9 @@ func (p Parameter) At(place float64) any {
 	}
 }
 
-// Place is where a value lies, in [0, 1]: At(Place(v)) is v. Equally likely values, n of them, have
-// the middles of n equal parts, and an Int on a log scale the middle of what becomes it. A value
-// that is none of the parameter's has the place of one near it.
+// Place returns the place of a value, in [0, 1]: At(Place(v)) is v. If n values are equally likely,
+// they have the middles of n equal parts; an Int on a log scale has the middle of the places that
+// become it. A value that the parameter doesn't have gets the place of one near it.
 func (p Parameter) Place(value any) float64 {
 	switch p.Kind {
 	case Int, Float:
@@ -42,8 +42,8 @@ func (p Parameter) Place(value any) float64 {
 	}
 }
 
-// at is a number at a place. An Int without equal steps is what a range one wider gives, rounded
-// down.
+// at returns a number at a place. For an Int without equal steps it is the value of a range that is
+// larger by one, rounded down.
 func (p Parameter) at(place float64) float64 {
 	if n := p.steps(); n > 0 {
 		return p.stepped(slot(place, n))
@@ -54,7 +54,7 @@ func (p Parameter) at(place float64) float64 {
 	return min(max(scale(p.Sampling, p.Min, p.Max, place), p.Min), p.Max)
 }
 
-// place is where a number lies.
+// place returns the place of a number.
 func (p Parameter) place(value float64) float64 {
 	value = min(max(value, p.Min), p.Max)
 	switch n := p.steps(); {
@@ -69,7 +69,7 @@ func (p Parameter) place(value float64) float64 {
 	}
 }
 
-// scale is the value at a place between low and high:
+// scale returns the value at a place between low and high:
 //
 //	linear       low + p (high - low)
 //	log          low (high/low)^p
@@ -85,7 +85,7 @@ func scale(s Sampling, low, high, place float64) float64 {
 	}
 }
 
-// unscale is the place of a value between low and high, scale's inverse:
+// unscale returns the place of a value between low and high, scale's inverse:
 //
 //	linear       (v - low) / (high - low)
 //	log          ln(v/low) / ln(high/low)
@@ -101,7 +101,7 @@ func unscale(s Sampling, low, high, value float64) float64 {
 	}
 }
 
-// steps is how many values a number with steps has; 0 where it has none.
+// steps returns how many values a number with steps has; 0 if it has no steps.
 func (p Parameter) steps() int {
 	switch by := p.by(); {
 	case p.Min == p.Max:
@@ -118,7 +118,7 @@ func (p Parameter) steps() int {
 // whole counts the steps that fit, and the start.
 func whole(fit float64) int { return int(min(math.Floor(fit+tolerance), math.MaxInt32)) + 1 }
 
-// stepped is the value i steps from the start:
+// stepped returns the value i steps from the start:
 //
 //	linear       min + i step
 //	log          min step^i
@@ -134,7 +134,7 @@ func (p Parameter) stepped(i int) float64 {
 	}
 }
 
-// step is how many steps from the start a value lies, to the nearest.
+// step returns how many steps from the start a value is, to the nearest.
 func (p Parameter) step(value float64, n int) int {
 	var steps float64
 	switch p.Sampling {
@@ -148,7 +148,7 @@ func (p Parameter) step(value float64, n int) int {
 	return int(min(max(math.Round(steps), 0), float64(n-1)))
 }
 
-// by is the step: that of an Int on a linear scale is 1 where it was given none.
+// by returns the step: for an Int on a linear scale it is 1 if none was given.
 func (p Parameter) by() float64 {
 	if p.Kind == Int && p.Step == 0 && p.linear() {
 		return 1
@@ -156,10 +156,10 @@ func (p Parameter) by() float64 {
 	return p.Step
 }
 
-// linear says whether values lie evenly as they are.
+// linear reports whether the scale is linear.
 func (p Parameter) linear() bool { return p.Sampling == Linear || p.Sampling == "" }
 
-// number is a float64 as the parameter's kind has it.
+// number converts a float64 to the parameter's kind.
 func (p Parameter) number(value float64) any {
 	if p.Kind == Int {
 		return int64(math.Round(value))
@@ -167,10 +167,10 @@ func (p Parameter) number(value float64) any {
 	return value
 }
 
-// slot is which of n equal parts a place lies in, divided as KerasTuner does.
+// slot returns which of n equal parts a place is in, divided as KerasTuner does.
 func slot(place float64, n int) int { return min(int(place/(1/float64(n))), n-1) }
 
-// middle is the place in the middle of part i of n, summed up as KerasTuner does.
+// middle returns the place in the middle of part i of n, summed up as KerasTuner does.
 func middle(i, n int) float64 {
 	part := 1 / float64(n)
 	return float64(i)*part + part/2

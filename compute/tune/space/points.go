@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxSize is where points are not counted any more.
+// maxSize is up to where points are counted.
 const maxSize = 1_000_000
 
-// Size is how many points a space has; 0 where there is no end to them, or more than a million.
+// Size returns how many points a space has; 0 if they are infinitely many, or more than a million.
 func (s Space) Size() int {
 	for _, p := range s {
 		if p.Count() == 0 {
@@ -26,7 +26,7 @@ func (s Space) Size() int {
 	return n
 }
 
-// size counts the points of a space whose first values are given, up to one more than a bound.
+// size counts the points of a space whose first values are given, up to one more than a limit.
 func (s Space) size(given Values, bound int) int {
 	if len(s) == 0 {
 		return 1
@@ -36,7 +36,7 @@ func (s Space) size(given Values, bound int) int {
 	switch {
 	case known || !p.holds(given):
 		return rest.size(given, bound)
-	case p.Count() > bound: // each value has a point at least
+	case p.Count() > bound: // each value has at least one point
 		return bound + 1
 	case !rest.HasChild(p):
 		n := rest.size(given.With(p.Name, p.nth(0)), bound/p.Count()) // whatever its value is
@@ -51,14 +51,14 @@ func (s Space) size(given Values, bound int) int {
 	return min(n, bound+1)
 }
 
-// HasChild says whether any parameter depends on this one.
+// HasChild reports whether any parameter depends on this one.
 func (s Space) HasChild(of Parameter) bool {
 	return slices.ContainsFunc(s, func(p Parameter) bool {
 		return slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Parent == of.Name })
 	})
 }
 
-// parts takes a space apart into spaces that have nothing to do with each other.
+// parts splits a space into spaces that don't depend on each other.
 func (s Space) parts() []Space {
 	of := map[string]int{} // by name
 	part := func(name string) int {
@@ -85,18 +85,18 @@ func (s Space) parts() []Space {
 	return parts
 }
 
-// Points goes through every point of a space that has an end of them, the last parameter's values
-// first. Of a space that has none it goes through nothing.
+// Points iterates over every point of a finite space, varying the last parameter first. For an
+// infinite space it yields nothing.
 func (s Space) Points() iter.Seq[Values] { return s.Walk(Parameter.each) }
 
-// Walk goes through the points that come of some values of each parameter, like an odometer: the
-// last parameter's values go by first, so that those of children do before their parent's next. A
-// Fixed one has but its own.
+// Walk iterates over the points that consist of some values of each parameter, like an odometer:
+// the last parameter varies fastest, so children take all their values before their parent takes
+// its next. A Fixed parameter has only its own value.
 func (s Space) Walk(of func(Parameter) iter.Seq[any]) iter.Seq[Values] {
 	return func(yield func(Values) bool) { s.walk(nil, of, yield) }
 }
 
-// walk goes through those whose first values are given. It says whether to go on.
+// walk iterates over those whose first values are given. It returns whether to continue.
 func (s Space) walk(given Values, of func(Parameter) iter.Seq[any], yield func(Values) bool) bool {
 	if len(s) == 0 {
 		return yield(given)

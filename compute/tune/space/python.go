@@ -16,7 +16,7 @@ type member struct {
 	value any
 }
 
-// find is the value of a member.
+// find returns the value of a member.
 func (o object) find(name string) (any, bool) {
 	for _, m := range o {
 		if m.name == name {
@@ -26,8 +26,8 @@ func (o object) find(name string) (any, bool) {
 	return nil, false
 }
 
-// appendPython writes a value as Python's json.dumps does: ", " and ": " between, floats as repr
-// has them, nothing but ASCII.
+// appendPython writes a value as Python's json.dumps does: with ", " and ": ", floats as repr
+// writes them, and only ASCII.
 func appendPython(text []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -69,7 +69,7 @@ func appendMembers(text []byte, members object) []byte {
 	return text
 }
 
-// appendFloat writes a float as Python's repr does: the fewest digits that read back the same, with
+// appendFloat writes a float as Python's repr does: with the fewest digits that read back the same,
 // an exponent below 1e-04 and from 1e+16 on, and .0 on a whole number.
 func appendFloat(text []byte, f float64) []byte {
 	switch size := math.Abs(f); {
@@ -89,13 +89,13 @@ func appendFloat(text []byte, f float64) []byte {
 	return append(text, digits...)
 }
 
-// shortEscapes are those that Python writes with one letter.
+// shortEscapes are the escapes that Python writes with one letter.
 var shortEscapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`,
 }
 
-// appendText writes a text with everything but printable ASCII escaped, by surrogates where it
-// takes two.
+// appendText writes a string with everything but printable ASCII escaped, as surrogates if it takes
+// two.
 func appendText(text []byte, s string) []byte {
 	text = append(text, '"')
 	for _, r := range s {

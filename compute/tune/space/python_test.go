@@ -99,8 +99,8 @@ func TestALogHoldsSpacesAndValues(t *testing.T) {
 	}
 }
 
-// Whatever is read can be written, and is read again as the same; and every value of a space that
-// was read has a place that leads back.
+// Any config that is read can be written, and read again as the same; and every value of a space
+// that was read has a place that leads back to it.
 func FuzzDecode(f *testing.F) {
 	f.Add(example(f))
 	f.Add([]byte(`{"space": [], "values": {"x": NaN, "y": "\ud83d\ude00", "z": -Infinity}}`))

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// one wraps a parameter's class and the inside of its config.
+// one wraps a parameter's class and the content of its config.
 func one(class, config string) string {
 	return `{"space": [{"class_name": "` + class + `", "config": {"name": "x", "conditions": [], ` + config + `}}], "values": {}}`
 }
@@ -58,7 +58,7 @@ func TestWhatKerasTunerRefusesIsRefusedByName(t *testing.T) {
 	}
 }
 
-// parent is a list of one condition.
+// parent returns a list of one condition.
 func parent(name, values string) string {
 	return `[{"class_name": "Parent", "config": {"name": "` + name + `", "values": [` + values + `]}}]`
 }

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// Space is the parameters of a search in the order they were registered: parents stand before their
-// children. A parameter's identity is its name together with its conditions.
+// Space has the parameters of a search in the order in which they were registered: parents come
+// before their children. A parameter's identity is its name together with its conditions.
 type Space []Parameter
 
 // Parameter is one hyperparameter.
 type Parameter struct {
 	Name       string
 	Kind       Kind
-	Conditions []Condition // all of them hold where the parameter is active
+	Conditions []Condition // the parameter is active if all of them hold
 
 	Min, Max float64  // of Int and Float, both inclusive
-	Step     float64  // 0: none. Added where Sampling is linear, else multiplied by
+	Step     float64  // 0: none; added if Sampling is linear, else multiplied by
 	Sampling Sampling // of Int and Float
 	Choices  []any    // of Choice: int64s, float64s or strings
 	Ordered  bool     // of Choice
 	Fixed    any      // of Fixed: int64, float64, string or bool
 
-	// Default is a value as Values has it; nil where none was given, which is the least value, the
-	// first choice, or false.
+	// Default is a value as in Values; nil if none was given, which means the minimum, the first
+	// choice, or false.
 	Default any
 }
 
@@ -44,7 +44,7 @@ const (
 	Fixed   Kind = "Fixed"
 )
 
-// Sampling is the scale on which values lie evenly.
+// Sampling is the scale on which values are spread evenly.
 type Sampling string
 
 // The samplings.
@@ -54,23 +54,23 @@ const (
 	ReverseLog Sampling = "reverse_log"
 )
 
-// Condition holds where a parent, active itself, has one of some values.
+// Condition holds if a parent that is active itself has one of some values.
 type Condition struct {
 	Parent string
 	Values []any
 }
 
-// Values are what a trial's parameters are set to, in their order; inactive ones have none.
-// Hyperband and its kin add some that are of no parameter: tuner/epochs and so on.
+// Values are the values of a trial's parameters, in their order; inactive ones have none. Hyperband
+// and its variants add values without a parameter: tuner/epochs and so on.
 type Values []Value
 
-// Value is one of them.
+// Value is one named value.
 type Value struct {
 	Name string
 	Of   any // int64, float64, string or bool
 }
 
-// Lookup finds the value of a name.
+// Lookup returns the value of a name.
 func (v Values) Lookup(name string) (any, bool) {
 	for _, value := range v {
 		if value.Name == name {
@@ -80,16 +80,16 @@ func (v Values) Lookup(name string) (any, bool) {
 	return nil, false
 }
 
-// Contains says whether values lie in the space: those of its active parameters are within their
-// ranges, or among their choices, or their defaults. What they lack has its default, and what is of
-// no parameter, or of none that is active, counts for nothing.
+// Contains reports whether values are in the space: those of its active parameters are within their
+// ranges, or among their choices, or their defaults. A missing value counts as its default, and one
+// of no parameter, or of an inactive one, does not count.
 func (s Space) Contains(values Values) bool {
 	_, outside := s.Outside(values)
 	return !outside
 }
 
-// Outside is the first active parameter that doesn't take its value; false if the space contains
-// the values.
+// Outside returns the first active parameter whose value is not in its range; false if the space
+// contains the values.
 func (s Space) Outside(values Values) (first Parameter, outside bool) {
 	s.Fill(func(p Parameter) any {
 		value, given := values.Lookup(p.Name)
@@ -105,12 +105,13 @@ func (s Space) Outside(values Values) (first Parameter, outside bool) {
 	return first, outside
 }
 
-// takes says whether a value of the parameter's kind is one of it, or lies between two of them.
+// takes reports whether a value of the parameter's kind is one of its values, or between two of
+// them.
 func (p Parameter) takes(value any) bool {
 	switch p.Kind {
 	case Int, Float:
 		_, whole := value.(int64)
-		number := toFloat(value) // no number of a text
+		number := toFloat(value) // NaN for a string
 		return number >= p.Min && number <= p.Max && (whole || p.Kind == Float)
 	case Choice:
 		return oneOf(value, p.Choices)
@@ -122,7 +123,7 @@ func (p Parameter) takes(value any) bool {
 }
 
 // Join adds the parameters of another space that are not known yet, in their order, but each after
-// its parents. What is known stays as it is, whatever the other space says of its range.
+// its parents. Known ones stay as they are, whatever their range in the other space.
 func (s Space) Join(found Space) Space {
 	joined := slices.Clone(s)
 	left := slices.Clone(found)
@@ -136,27 +137,28 @@ func (s Space) Join(found Space) Space {
 	return joined
 }
 
-// awaits says whether a parent stands among some parameters.
+// awaits reports whether a parent is among some parameters.
 func (p Parameter) awaits(others Space) bool {
 	return slices.ContainsFunc(p.Conditions, func(c Condition) bool {
 		return slices.ContainsFunc(others, func(q Parameter) bool { return q.Name == c.Parent })
 	})
 }
 
-// knows says whether a parameter of the same name and conditions is in a space.
+// knows reports whether a parameter of the same name and conditions is in a space.
 func (s Space) knows(p Parameter) bool {
 	return slices.ContainsFunc(s, func(q Parameter) bool { return p.Is(q) })
 }
 
-// Is says whether two parameters are one: by their name and conditions, whatever their ranges.
+// Is reports whether two parameters are the same: by their name and conditions, whatever their
+// ranges.
 func (p Parameter) Is(q Parameter) bool {
 	return p.Name == q.Name && slices.EqualFunc(p.Conditions, q.Conditions, func(a, b Condition) bool {
 		return a.Parent == b.Parent && slices.EqualFunc(a.Values, b.Values, same)
 	})
 }
 
-// same says whether two values are equal as Python has it: 1, 1.0 and true are, since a Choice of
-// truths is kept as ones and noughts.
+// same reports whether two values are equal as in Python: 1, 1.0 and true are, because a Choice of
+// booleans is stored as ones and zeros.
 func same(a, b any) bool {
 	text, isText := a.(string)
 	other, otherIsText := b.(string)
@@ -165,16 +167,16 @@ func same(a, b any) bool {
 	}
 	if x, ok := a.(int64); ok {
 		if y, ok := b.(int64); ok {
-			return x == y // beyond 2^53 too
+			return x == y // also beyond 2^53
 		}
 	}
 	return toFloat(a) == toFloat(b)
 }
 
-// oneOf says whether a value is among others.
+// oneOf reports whether a value is among others.
 func oneOf(value any, others []any) bool { return position(value, others) >= 0 }
 
-// position is where a value stands among others; -1 if it doesn't.
+// position returns the index of a value among others; -1 if it isn't there.
 func position(value any, others []any) int {
 	for i, other := range others {
 		if same(value, other) {
@@ -184,7 +186,7 @@ func position(value any, others []any) int {
 	return -1
 }
 
-// index is where a value stands among a Choice's: for none of them, where the default does.
+// index returns the index of a value among a Choice's; for an unknown one that of the default.
 func (p Parameter) index(value any) int {
 	if i := position(value, p.Choices); i >= 0 {
 		return i
@@ -192,7 +194,7 @@ func (p Parameter) index(value any) int {
 	return max(position(p.Default, p.Choices), 0)
 }
 
-// toFloat is a number or a truth as a float; not a number for anything else.
+// toFloat returns a number or a boolean as a float; NaN for anything else.
 func toFloat(value any) float64 {
 	switch v := value.(type) {
 	case int64:
@@ -211,19 +213,19 @@ func toFloat(value any) float64 {
 	}
 }
 
-// Stream is the randomness of one trial of a study: numbers that are a pure function of what asks
-// for what, so that nothing needs to be kept, and that are independent over seeds, trials, names
-// and draws.
+// Stream is the randomness of one trial of a study: numbers that are a pure function of seed,
+// trial, name and draw, so that nothing needs to be stored, and that are independent for different
+// ones.
 type Stream struct {
 	seed  int64
 	trial int
 }
 
-// NewStream is the stream of a trial, by its number in the study.
+// NewStream returns the stream of a trial, by its number in the study.
 func NewStream(seed int64, trial int) Stream { return Stream{seed, trial} }
 
-// Float64 is a number in [0, 1), evenly spread: draw number such and such, from 0, under a name,
-// which is a parameter's or one of the algorithm's own. It is 53 bits of a SHA-256 of the four.
+// Float64 returns a uniform number in [0, 1): the draw of that number, from 0, under a name, which
+// is a parameter's or one of the algorithm's own. It is 53 bits of a SHA-256 of the four.
 func (s Stream) Float64(name string, draw int) float64 {
 	text := make([]byte, 0, 24+len(name))
 	text = binary.BigEndian.AppendUint64(text, uint64(s.seed))
@@ -234,7 +236,7 @@ func (s Stream) Float64(name string, draw int) float64 {
 }
 
 // Key is equal for equal trials: the values by name, whatever their order, without the tuner's own.
-// It is not for reading.
+// It is not for display.
 func (v Values) Key() string {
 	sorted := slices.DeleteFunc(slices.Clone(v), func(value Value) bool { return strings.HasPrefix(value.Name, Own) })
 	slices.SortFunc(sorted, func(a, b Value) int { return cmp.Compare(a.Name, b.Name) })
@@ -245,8 +247,9 @@ func (v Values) Key() string {
 	return string(key)
 }
 
-// appendKey writes one text for what same says is equal. The first letter says what follows, and a
-// text is preceded by its length, so that no two lists of values run into one key.
+// appendKey writes the same text for values that same calls equal. The first letter is the type of
+// what follows, and a string is preceded by its length, so that no two lists of values have the
+// same key.
 func appendKey(key []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
@@ -265,7 +268,7 @@ func appendSized(key []byte, text string) []byte {
 	return append(append(strconv.AppendInt(key, int64(len(text)), 10), ':'), text...)
 }
 
-// Map is the values by name.
+// Map returns the values by name.
 func (v Values) Map() map[string]any {
 	values := make(map[string]any, len(v))
 	for _, value := range v {
@@ -274,7 +277,7 @@ func (v Values) Map() map[string]any {
 	return values
 }
 
-// With is the values with one more, or with another in its place.
+// With returns the values with one added or replaced.
 func (v Values) With(name string, of any) Values {
 	values := slices.Clone(v)
 	if i := slices.IndexFunc(values, func(value Value) bool { return value.Name == name }); i >= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// sortNumbers puts numbers in ascending order.
+// sortNumbers sorts numbers in ascending order.
 func sortNumbers(list []any) {
 	slices.SortFunc(list, func(a, b any) int { return cmp.Compare(a.(float64), b.(float64)) })
 }
@@ -72,8 +72,8 @@ func TestPointsAreCountedAsTheyAreEnumerated(t *testing.T) {
 	}
 }
 
-// manyParents is a space of parents that all have a child of their own, which no walk through its
-// points would count in time.
+// manyParents returns a space of parents that all have a child of their own, so that iterating over
+// its points would take too long to count them.
 func manyParents(n int) (s space.Space) {
 	for i := range n {
 		name := strings.Repeat("a", i+1)
@@ -118,8 +118,8 @@ func TestKeysDistinguishTrials(t *testing.T) {
 	}
 }
 
-// A stream's numbers are those of its four parts and no others, and spread evenly: 10,000 of them
-// fill 100 parts with a chi-squared of 99 degrees of freedom, which exceeds 180 once in a million.
+// A stream's numbers depend on its four parts alone, and are uniform: 10,000 of them fill 100 bins
+// with a chi-squared of 99 degrees of freedom, which exceeds 180 once in a million.
 func TestStreamsAreIndependentAndEven(t *testing.T) {
 	t.Parallel()
 	for name, draw := range map[string]func(i int) float64{

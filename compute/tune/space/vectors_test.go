@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// example is a whole best_hyperparameters.txt of KerasTuner's: all kinds, conditions, a name scope.
+// example returns a complete best_hyperparameters.txt of KerasTuner's: all kinds, conditions, a
+// name scope.
 func example(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/best_hyperparameters_example.txt")
@@ -22,7 +23,7 @@ func example(t testing.TB) []byte {
 	return text
 }
 
-// vector is a parameter by KerasTuner: rows of a place, the value there, and that value's place.
+// vector is a parameter in KerasTuner: rows of a place, the value there, and that value's place.
 type vector struct {
 	Case   string                `json:"case"`
 	Config struct{ Name string } `json:"config"`
@@ -43,7 +44,7 @@ func vectors(t *testing.T) []vector {
 	return all.Vectors
 }
 
-// parameters are those of the example by name: the vectors are of these.
+// parameters returns those of the example by name, for the vectors.
 func parameters(t *testing.T) map[string]space.Parameter {
 	t.Helper()
 	s, _, err := space.Decode(example(t))
@@ -57,8 +58,8 @@ func parameters(t *testing.T) map[string]space.Parameter {
 	return byName
 }
 
-// mended is the vector where we differ on purpose: KerasTuner never tries the maximum 0.5 of five
-// steps of 0.1.
+// mended is the vector for which we differ on purpose: KerasTuner never tries the maximum 0.5 of
+// five steps of 0.1.
 const mended = "Float step"
 
 func TestValuesAndPlacesAreKerasTuners(t *testing.T) {
@@ -132,7 +133,7 @@ func TestTheExampleIsReadAndWrittenByteForByte(t *testing.T) {
 	}
 }
 
-// equal compares a value of ours with one that encoding/json read, where all numbers are floats.
+// equal compares one of our values with one that encoding/json read, where all numbers are floats.
 func equal(a, b any) bool {
 	if i, ok := a.(int64); ok {
 		a = float64(i)
@@ -143,7 +144,7 @@ func equal(a, b any) bool {
 	x, isNumber := a.(float64)
 	y, alsoNumber := b.(float64)
 	if isNumber && alsoNumber {
-		return math.Abs(x-y) <= 1e-15*math.Abs(y) // pow of two libraries
+		return math.Abs(x-y) <= 1e-15*math.Abs(y) // pow of two libraries may differ
 	}
 	return a == b
 }

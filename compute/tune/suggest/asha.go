@@ -6,25 +6,25 @@ import (
 )
 
 // asha is asynchronous successive halving in its promoting form (Li et al., arXiv:1810.05934,
-// algorithm 2). Its rungs end at min_epochs, min_epochs * factor and so on up to max_epochs.
-// Whoever is free looks down the rungs for a trial among the best floor(n/factor) of the n that
-// completed its rung, that was not promoted yet; and if there is none begins a new one in the
-// lowest rung. So nobody waits while new trials may be begun, and a trial that is lost keeps
-// nobody.
+// algorithm 2). Its rungs end at min_epochs, min_epochs * factor and so on up to max_epochs. A free
+// participant searches the rungs from the top for a trial among the best floor(n/factor) of the n
+// that completed its rung and that was not promoted yet; if there is none it begins a new one in
+// the lowest rung. So no participant waits while new trials may be begun, and a lost trial delays
+// none.
 //
-// MaxTrials counts configurations: a promotion continues one. When no more may be begun the
-// rungs are closed from below: where floor(n/factor) is none, the best goes on all the same, so
-// that a small search too has a trial of max_epochs. A trial that fails after its promotion leaves
-// its place to the next best.
+// MaxTrials counts configurations: a promotion continues one. When no more may be begun the rungs
+// are closed from below: if floor(n/factor) is 0, the best continues all the same, so that a small
+// search too has a trial of max_epochs. A trial that fails after its promotion gives its place to
+// the next best.
 func asha(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return newLadder(s, newDeck(s).deal).next()
 }
 
-// ladder is a study seen as rungs.
+// ladder is a study as a list of rungs.
 type ladder struct {
 	study *tune.Study
-	deal  func(number int) (space.Values, bool) // as a halving's
-	rungs []round                               // sizes have no meaning
+	deal  func(number int) (space.Values, bool) // as in halving
+	rungs []round                               // their sizes are not used
 	begun [][]*tune.Trial                       // trials of each rung
 }
 
@@ -60,8 +60,8 @@ func (l ladder) next() (tune.Suggestion, tune.Verdict, error) {
 	return l.close()
 }
 
-// close is what there is to do when nothing new may be begun and nothing is promotable. A rung
-// below which nothing runs gets no more trials: one of it goes on at least.
+// close returns what to do when no new trial may be begun and none is promotable. A rung below
+// which nothing runs gets no more trials: at least one of its trials continues.
 func (l ladder) close() (tune.Suggestion, tune.Verdict, error) {
 	for r, trials := range l.begun {
 		switch {
@@ -77,7 +77,7 @@ func (l ladder) close() (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{}, tune.Over, nil
 }
 
-// configuration is the next new one; false if there may be none.
+// configuration returns the next new one; false if there may be none.
 func (l ladder) configuration() (space.Values, bool) {
 	if l.study.Remaining() == 0 {
 		return nil, false
@@ -85,8 +85,9 @@ func (l ladder) configuration() (space.Values, bool) {
 	return l.deal(len(l.begun[0]))
 }
 
-// promotable is the best trial of a rung that goes on and was not promoted yet: of n completed
-// ones, where F that went on have failed, they are the best floor(n/factor) + F, or some at least.
+// promotable returns the best trial of a rung that may continue and was not promoted yet: of n
+// completed ones, if F that continued have failed, these are the best floor(n/factor) + F, or at
+// least least.
 func (l ladder) promotable(r, least int) *tune.Trial {
 	done, above := completed(l.begun[r]), l.begun[r+1]
 	places := max(len(done)/l.study.Config.Algorithm.Factor, least) + len(above) - len(alive(above))
@@ -101,7 +102,7 @@ func (l ladder) promote(r int, parent *tune.Trial) tune.Suggestion {
 	return promoted(l.suggestion(r, unbudgeted(parent.Values)), parent)
 }
 
-// suggestion is a trial of a rung. ASHA is one bracket, the one that halves most.
+// suggestion returns a trial of a rung. ASHA is a single bracket, the one that halves most.
 func (l ladder) suggestion(r int, values space.Values) tune.Suggestion {
 	bracket := len(l.rungs) - 1
 	return budgeted(values, l.rungs[r], place{bracket: bracket, round: r})

@@ -10,10 +10,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// bayesian tries values that lie evenly in the space, then those that a model of what was seen
-// makes most of: see compute/tune/bayes. Trials that failed count as the worst, running ones as
-// what is expected of them, and constraints by how likely they hold. Of several objectives each
-// trial looks for the best of one mixture of them, and the mixtures lie all over: see mix.
+// bayesian tries values that are spread evenly in the space, then those that a model of the
+// observations rates best: see compute/tune/bayes. Failed trials count as the worst, running ones
+// with their predictions, and constraints by the probability that they hold. With several
+// objectives each trial optimizes one mixture of them, and the mixtures are spread evenly: see mix.
 func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	search := searchOf(s)
 	if len(search.Seen) < initialPoints(s, startUp) {
@@ -35,19 +35,19 @@ func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
 
-// spares is how many points of the sequence are looked at for one that was not tried.
+// spares is how many points of the sequence are examined for one that was not tried.
 const spares = 8
 
-// startUp is how many results there are as a rule before anything is made of them.
+// startUp is the default number of results before a model is fitted.
 const startUp = 10
 
-// initialPoints is how many results there are before there is a model: as many as the config says,
-// else as a rule.
+// initialPoints returns how many results are needed before there is a model: the config's number,
+// else rule.
 func initialPoints(s *tune.Study, rule int) int {
 	return cmp.Or(s.Config.Algorithm.InitialPoints, rule)
 }
 
-// searchOf is what a study knows.
+// searchOf returns what is known of a study.
 func searchOf(s *tune.Study) bayes.Search {
 	search := bayes.Search{Space: s.Config.Space, Had: tried(s), Stream: space.NewStream(s.Config.Seed, len(s.Trials))}
 	if a := s.Config.Algorithm; a.Acquisition == tune.UCB {
@@ -68,7 +68,7 @@ func searchOf(s *tune.Study) bayes.Search {
 	return search
 }
 
-// lately are the trials of an older study and then those that have ended, in the order of their
+// lately returns the trials of an older study and then those that have ended, in the order of their
 // ends, and the values of those that have not.
 func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
 	ended, running := parted(s.Trials)
@@ -80,7 +80,7 @@ func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
 	return ended, pending
 }
 
-// excess is by how much each constraint is broken, by metrics; NaN where the metric is not there.
+// excess returns by how much metrics violate each constraint; NaN if the metric is missing.
 func excess(s *tune.Study, metrics map[string]float64) []float64 {
 	by := make([]float64, len(s.Config.Constraints))
 	for i, c := range s.Config.Constraints {

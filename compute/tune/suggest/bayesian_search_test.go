@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// TestWhatASearchKnows is of a study with a trial in each status, and an older study that had other
-// objectives too.
+// TestWhatASearchKnows uses a study with a trial in each status, and an older study that also had
+// other objectives.
 func TestWhatASearchKnows(t *testing.T) {
 	t.Parallel()
 	at := func(a float64) space.Values { return space.Values{{Name: "a", Of: a}} }
@@ -49,9 +49,9 @@ func TestWhatASearchKnows(t *testing.T) {
 	end("0000", tune.Completed, map[string]float64{"auc": 0.7, "latency": 0.25})
 	end("0005", tune.Infeasible, nil)
 	end("0006", tune.Completed, map[string]float64{"auc": 1})
-	s.Trials[6].Metrics["auc"] = math.Inf(1) // which no log has
+	s.Trials[6].Metrics["auc"] = math.Inf(1) // not possible in a log
 	none := math.NaN()
-	want := []struct{ a, score, excess float64 }{ // in the order they ended
+	want := []struct{ a, score, excess float64 }{ // in the order in which they ended
 		{0.1, -0.6, 0.25}, {0.4, -0.8, none}, {0.6, none, none}, {0.3, -0.7, -0.25}, {0.8, none, none}, {0.9, none, none},
 	}
 	search := searchOf(s)
@@ -79,7 +79,7 @@ func TestMixturesLieAllOver(t *testing.T) {
 		parts[int(4*weights[0])]++
 	}
 	for _, n := range parts {
-		if n < 12 { // of 25, each as likely as any other: three deviations
+		if n < 12 { // of 25, each equally likely: three deviations
 			t.Errorf("%v", parts)
 		}
 	}

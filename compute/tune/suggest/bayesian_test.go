@@ -14,8 +14,8 @@ import (
 
 var byModel = tune.Algorithm{Name: tune.Bayesian}
 
-// TestBayesianTriesNothingTwice is keras-tuner#608 and #237: twelve trials of three values were 1,
-// 3, 2, 2, 1, 1, ... and never ended.
+// TestBayesianTriesNothingTwice covers keras-tuner#608 and #237: twelve trials of three values were
+// 1, 3, 2, 2, 1, 1, ... and never ended.
 func TestBayesianTriesNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []tune.Algorithm{byModel, {Name: tune.Bayesian, InitialPoints: 1}} {
@@ -44,8 +44,8 @@ func TestBayesianFindsTheLargestOfWhatIsMadeLarge(t *testing.T) {
 	}
 }
 
-// TestBayesianNeedsNothingButTheLog asks again for what was suggested, of studies that are made of
-// the log's bytes.
+// TestBayesianNeedsNothingButTheLog asks again for earlier suggestions, with studies that are made
+// from the log's bytes.
 func TestBayesianNeedsNothingButTheLog(t *testing.T) {
 	t.Parallel()
 	c := config(byModel, unit("a"), space.Parameter{Name: "o", Kind: space.Choice, Choices: []any{"x", "y", "z"}})
@@ -54,7 +54,7 @@ func TestBayesianNeedsNothingButTheLog(t *testing.T) {
 	log := []tune.Entry{{Begun: &tune.Begun{Config: c}}}
 	var running []*tune.Trial
 	for i := range 25 {
-		if len(running) == 3 { // the newest ends first, and each fifth trial fails
+		if len(running) == 3 { // the newest ends first, and every fifth trial fails
 			trial := running[2]
 			running = running[:2]
 			ended := tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed,
@@ -79,7 +79,7 @@ func TestBayesianNeedsNothingButTheLog(t *testing.T) {
 	}
 }
 
-// replay is a study made of the bytes of entries.
+// replay returns a study made from the bytes of entries.
 func replay(t *testing.T, log []tune.Entry) tune.Study {
 	t.Helper()
 	l := &lab{TB: t}
@@ -97,8 +97,8 @@ func replay(t *testing.T, log []tune.Entry) tune.Study {
 	return l.study
 }
 
-// TestAStudyGoesOnWhereAnEarlierOneEnded has the same seed as that, whose first values are known
-// then.
+// TestAStudyGoesOnWhereAnEarlierOneEnded uses the seed of the earlier study, whose first values are
+// therefore known.
 func TestAStudyGoesOnWhereAnEarlierOneEnded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{tune.Bayesian, tune.Random, tune.TPE} {
@@ -136,8 +136,8 @@ func TestBayesianLearnsFromAnEarlierStudy(t *testing.T) {
 	}
 }
 
-// TestBayesianFindsTheFrontOfTwoObjectives: a² and (1-a)² are both as small as can be for every a
-// between 0 and 1 where b is 0. Best is what lies along it.
+// TestBayesianFindsTheFrontOfTwoObjectives: a² and (1-a)² are Pareto optimal for every a between 0
+// and 1 if b is 0. The best trials should be spread along that line.
 func TestBayesianFindsTheFrontOfTwoObjectives(t *testing.T) {
 	t.Parallel()
 	c := config(byModel, unit("a"), unit("b"))
@@ -150,7 +150,7 @@ func TestBayesianFindsTheFrontOfTwoObjectives(t *testing.T) {
 		l.apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed,
 			Metrics: map[string]float64{"loss": a*a + b, "size": -(1-a)*(1-a) - b}}})
 	}
-	var parts [4]int // of the front, by a
+	var parts [4]int // trials of the front, by a
 	for _, trial := range l.study.Pareto() {
 		if float(trial.Values, "b") < 0.02 {
 			parts[min(int(4*float(trial.Values, "a")), 3)]++
@@ -175,7 +175,7 @@ func TestBayesianKeepsToConstraints(t *testing.T) {
 		a, b := float(trial.Values, "a"), float(trial.Values, "b")
 		metrics := map[string]float64{"loss": b - a, "latency": a, "recall": b}
 		if len(l.study.Trials)%7 == 0 {
-			delete(metrics, "recall") // as of an evaluation that was cut short
+			delete(metrics, "recall") // as after an evaluation that was interrupted
 		}
 		l.apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed, Metrics: metrics}})
 	}

@@ -5,14 +5,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// randomly is how many of BOHB's configurations are random all the same, so that no result, however
-// misleading at few epochs, keeps it from what is best at many.
+// randomly is the share of BOHB's configurations that are random, so that no result, however
+// misleading at few epochs, keeps it from the best at many.
 const randomly = 1. / 3
 
 // bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al.,
-// arXiv:1807.01774): by the trials with the most epochs of which there are enough. Its brackets,
-// sizes and promotions are Hyperband's. What is suggested depends on what has ended by then, and so
-// on who is how fast.
+// arXiv:1807.01774), according to the trials with the most epochs of which there are enough. Its
+// brackets, sizes and promotions are Hyperband's. A suggestion depends on which trials have ended,
+// and so on how fast the workers are.
 func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)
 	return newHalving(s, func(number int) (space.Values, bool) {
@@ -29,10 +29,11 @@ func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	}).next()
 }
 
-// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the
-// paper has it, or as many as the config says. Unlike there, what came to fewer epochs is among
-// them, as bad: it has lost to those that went on. These alone would all be near what is best, and
-// the estimator keep away from where the worse of them are. nil if there are nowhere enough.
+// farthest returns the results with the most epochs of which there are enough: in d dimensions d +
+// 3, as in the paper, or the config's number. Unlike in the paper, results of fewer epochs are
+// included, as bad ones: they have lost to those that continued. Otherwise all results would be
+// near the best, and the estimator would avoid the region of the worse ones among them. It returns
+// nil if there are nowhere enough.
 func farthest(s *tune.Study) []result {
 	ended, _ := parted(s.Trials)
 	most := mostEpochs(s, completed(ended))
@@ -55,7 +56,8 @@ func farthest(s *tune.Study) []result {
 	return results
 }
 
-// mostEpochs are those that enough of the completed trials have; 0 if none have.
+// mostEpochs returns the largest number of epochs that enough of the completed trials have; 0 if
+// none have.
 func mostEpochs(s *tune.Study, completed []*tune.Trial) (most int) {
 	enough := initialPoints(s, len(s.Config.Space)+3)
 	done := map[int]int{}
@@ -67,8 +69,8 @@ func mostEpochs(s *tune.Study, completed []*tune.Trial) (most int) {
 	return most
 }
 
-// beginners are the trials that run and are no promotions: of those it is not known yet whether
-// they are any good.
+// beginners returns the running trials that are not promotions: whether they are good is not known
+// yet.
 func beginners(s *tune.Study) (beginners []*tune.Trial) {
 	_, pending := parted(s.Trials)
 	for _, t := range pending {

@@ -10,9 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// The writer of an entry knows it by its own clock before the bus has said when it was
-// stored. So what is tried next must not depend on when anything happened, nor on the order that
-// clocks make of it.
+// The writer of an entry knows it by its own clock before the bus has set its time. So the next
+// trial must not depend on when anything happened, nor on the order of times.
 func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range tune.Algorithms() {
@@ -45,7 +44,7 @@ func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
 						apply(tune.Entry{Started: []tune.Started{{Trial: twins[0].NextID(), Suggestion: &suggestion, Owner: owner}}})
 					}
 				}
-				for worker := range c.Parallel { // the last that was begun ends first
+				for worker := range c.Parallel { // the trial that was begun last ends first
 					if trial := twins[0].Of(strconv.Itoa(c.Parallel - 1 - worker)); trial != nil {
 						x := float(trial.Values, "x")
 						apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed,

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// What a suggestion costs after a thousand trials where nothing is learned from them: it bounds
-// how many trials a second a study can begin.
+// The cost of a suggestion after a thousand trials if nothing is learned from them: it limits how
+// many trials a second a study can begin.
 func BenchmarkRandomAmongAThousand(b *testing.B) {
 	c := config(tune.Algorithm{Name: tune.Random}, unit("x"), unit("y"), unit("z"),
 		space.Parameter{Name: "n", Kind: space.Int, Min: 1, Max: 100}, space.Parameter{Name: "f", Kind: space.Boolean})

@@ -60,7 +60,7 @@ func keyOf(values map[string]any) string {
 	return all.Key()
 }
 
-// KerasTuner's values go through a set, so that theirs come in any order but for the default.
+// KerasTuner's values are the elements of a set, so they come in any order, except for the default.
 func TestGridOfAFloatWithoutStepsHasElevenValues(t *testing.T) {
 	t.Parallel()
 	_, want := gridVectors(t)
@@ -76,8 +76,8 @@ func TestGridOfAFloatWithoutStepsHasElevenValues(t *testing.T) {
 	}
 }
 
-// KerasTuner's grid dies where a search is taken up again (KeyError). Here three workers end in
-// another order than they began, one trial fails, and all points are tried once.
+// KerasTuner's grid search crashes if it is resumed (KeyError). Here three workers end in another
+// order than they began, one trial fails, and all points are tried once.
 func TestGridNeedsNothingButTheLog(t *testing.T) {
 	t.Parallel()
 	order, _ := gridVectors(t)
@@ -106,8 +106,8 @@ func TestGridNeedsNothingButTheLog(t *testing.T) {
 	}
 }
 
-// A trial that runs may yet find a parameter: whoever is free waits for it, and then its points
-// come in their places.
+// A running trial may yet find a parameter: a free participant waits for it, and then its points
+// are tried in their order.
 func TestGridTakesParametersThatAreFoundLater(t *testing.T) {
 	t.Parallel()
 	l := begin(t, config(tune.Algorithm{Name: tune.Grid}, families[0]))

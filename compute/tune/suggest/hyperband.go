@@ -7,27 +7,27 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// hyperband is KerasTuner's: its brackets, sizes and epochs, and its promotions, which wait for
-// nobody. A trial goes on as soon as it is surely among the best of its round; meanwhile others
-// fill the next bracket. So a promotion is never a wrong one, and all that comes of an order of
-// arrival is how long it takes: the same trials go on whoever ends first, since a bracket's
-// configurations are drawn by their place in it and not by the trial's number. (Of several
-// objectives this is not so: which trials are the best of those that are known may change with each
-// that ends.)
+// hyperband is KerasTuner's: its brackets, sizes and epochs, and promotions that do not wait for
+// the whole round. A trial is promoted as soon as it is certainly among the best of its round;
+// meanwhile others fill the next bracket. So a promotion is never wrong, and the order in which
+// trials end affects only the duration: the same trials are promoted in any case, because a
+// bracket's configurations are drawn by their place in it and not by the trial's number. (With
+// several objectives this does not hold: which known trials are the best may change with each that
+// ends.)
 //
-// Its own is what it makes of failures. A configuration that fails, or can't be tried, is replaced
-// by another, at most as many as the round has places; and a trial that fails after its promotion
-// gives its place to the next best. So the sizes are met, but where a finite space, MaxTrials or
+// It differs in handling failures. A configuration that fails, or can't be tried, is replaced by
+// another, at most as many as the round has places; and a trial that fails after its promotion
+// gives its place to the next best. So rounds have their sizes unless a finite space, MaxTrials or
 // endless failures leave a bracket short: then it halves what it has.
 func hyperband(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)
 	return newHalving(s, d.deal).next()
 }
 
-// halving is a study seen as brackets.
+// halving is a study as a list of brackets.
 type halving struct {
 	study *tune.Study
-	// deal gives a configuration by its number among all; false if there is none.
+	// deal returns a configuration by its number among all; false if there is none.
 	deal  func(number int) (space.Values, bool)
 	begun map[place][]*tune.Trial
 }
@@ -44,7 +44,7 @@ func newHalving(s *tune.Study, deal func(int) (space.Values, bool)) *halving {
 	return h
 }
 
-// next goes through the brackets in their order, and takes the first that has something to do.
+// next goes through the brackets in their order, and uses the first that has something to do.
 func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
 	config := h.study.Config.Algorithm
 	all, configurations := brackets(config.MaxEpochs, config.Factor)
@@ -57,7 +57,7 @@ func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
 			}
 		}
 		if len(h.begun[place{iteration, all[0].number, 0}]) == 0 {
-			break // where nothing can be begun, there can't be later
+			break // if nothing can be begun here, neither can it later
 		}
 	}
 	if unsettled(h.study.Trials) {
@@ -66,7 +66,7 @@ func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{}, tune.Over, nil
 }
 
-// running is a bracket of one iteration, as far as it has come.
+// running is the progress of a bracket in one iteration.
 type running struct {
 	*halving
 	bracket
@@ -74,8 +74,8 @@ type running struct {
 	spare     int // number of its first replacement among all configurations
 }
 
-// next is the next trial of the bracket: a new configuration until its first round is full, then
-// promotions.
+// next returns the next trial of the bracket: a new configuration until its first round is full,
+// then promotions.
 func (b running) next() (tune.Suggestion, bool) {
 	if suggestion, ok := b.begin(); ok {
 		return suggestion, true
@@ -95,7 +95,7 @@ func (b running) trials(r int) []*tune.Trial {
 	return b.halving.begun[place{b.iteration, b.number, r}]
 }
 
-// begin is a new configuration, or the replacement of one that failed.
+// begin returns a new configuration, or the replacement of one that failed.
 func (b running) begin() (tune.Suggestion, bool) {
 	begun, size := len(b.trials(0)), b.rounds[0].size
 	number := b.offset + begun
@@ -112,9 +112,9 @@ func (b running) begin() (tune.Suggestion, bool) {
 	return b.suggestion(0, values), true
 }
 
-// places is how many trials of a round are to succeed, where the one before takes so many.
-// It is the schedule's number, and for a bracket that is short the same share of what it has:
-// ceil(ceil(x)/f) is ceil(x/f), so that both are one rule.
+// places returns how many trials of a round are to succeed, if the round before has so many. It is
+// the schedule's number, and for a bracket that is short the same share of what it has:
+// ceil(ceil(x)/f) is ceil(x/f), so both are one rule.
 func (b running) places(r, before int) int {
 	places := b.rounds[r].size
 	if before != b.rounds[r-1].size {
@@ -123,11 +123,11 @@ func (b running) places(r, before int) int {
 	return min(places, len(alive(b.trials(r)))+len(alive(waiting(b.trials(r-1), b.trials(r)))))
 }
 
-// promotable is the best trial of the round before r that is surely among those that go on. With n
-// places in the round before, k in r and F failures among those that went on, these are the best k
-// + F. So of the completed that were not promoted yet the best is one if they are more than n - k -
-// F: even if all that are to come are better, it is among the best k + F. (Whoever failed and is
-// worse than it was promoted rightly, and so is it then.)
+// promotable returns the best trial of the round before r that is certainly among those to promote.
+// With n places in the round before, k in r and F failures among the promoted, the best k + F are
+// promoted. So the best of the completed trials that were not promoted yet is one of them if these
+// are more than n - k - F: even if all later trials are better, it is among the best k + F. (A
+// failed trial that is worse was promoted rightly, and then so is this one.)
 func (b running) promotable(r, n, k int) *tune.Trial {
 	now := b.trials(r)
 	succeeding := len(alive(now))
@@ -147,26 +147,27 @@ func (b running) suggestion(r int, values space.Values) tune.Suggestion {
 	return budgeted(values, b.rounds[r], place{b.iteration, b.number, r})
 }
 
-// bracket is one successive halving: many trials of few epochs, of which the best go on for more.
+// bracket is one successive halving: many trials of few epochs, of which the best continue for
+// more.
 type bracket struct {
 	number int // how many times its trials are halved
-	offset int // of its first configuration among those of all brackets
+	offset int // number of its first configuration among those of all brackets
 	rounds []round
 }
 
-// round is one rung of it: so many trials, each from one epoch to another.
+// round is one rung of a bracket: so many trials, each from one epoch to another.
 type round struct{ size, from, epochs int }
 
-// brackets are Hyperband's (Li et al., arXiv:1603.06560) in KerasTuner's numbers, the one that
-// halves most first. With R for the epochs of the last round and f for the factor there are as many
-// as R, R/f, R/f² ... have terms of 1 or more, and of bracket b, round r is
+// brackets returns Hyperband's brackets (Li et al., arXiv:1603.06560) with KerasTuner's numbers,
+// the one that halves most first. With R for the epochs of the last round and f for the factor,
+// their number is that of terms of 1 or more among R, R/f, R/f² ..., and round r of bracket b has
 //
 //	size(b, r)   = ceil((1 + ceil(ln R / ln f)) / (b + 1) * f^(b-r))
 //	epochs(b, r) = ceil(R / f^(b-r))
 //
-// and begins where round r-1 ended. Divisions are in float64, as Python's are. The logarithm is
+// and begins where round r-1 ended. Divisions are in float64, as in Python. The logarithm is
 // rounded up exactly: that of a power of the factor is a whole number, which a quotient of floats
-// may miss. (KerasTuner's does for 16807 and 7, and has a level more.)
+// may miss. (KerasTuner's does for 16807 and 7, and has one more level.)
 func brackets(maxEpochs, factor int) (all []bracket, configurations int) {
 	levels, number := 1, -1
 	for epochs := 1.0; epochs < float64(maxEpochs); epochs *= float64(factor) {
@@ -198,8 +199,8 @@ func newBracket(number, levels int, maxEpochs, factor float64) bracket {
 }
 
 // deck deals a study's configurations by number: first the opening's, then random ones, none twice.
-// Which one a number has is a matter of the space and the seed alone, and not of what was tried
-// before it; so trials in parallel get the same ones in any order.
+// The configuration of a number depends only on the space and the seed, and not on what was tried
+// before it, so parallel trials get the same ones in any order.
 type deck struct {
 	study   *tune.Study
 	opening []space.Values
@@ -208,7 +209,7 @@ type deck struct {
 
 func newDeck(s *tune.Study) *deck { return &deck{s, opening(s), s.Config.Space.Size() > 0} }
 
-// deal is configuration such and such; false if the space has not so many.
+// deal returns the configuration of a number; false if the space has fewer.
 func (d *deck) deal(number int) (space.Values, bool) {
 	if number < len(d.opening) {
 		return d.opening[number], true
@@ -224,8 +225,8 @@ func (d *deck) deal(number int) (space.Values, bool) {
 	return values, true
 }
 
-// random draws a configuration. Where the space has an end all before it are drawn too, since none
-// of them may come again; where it has none they are not met again.
+// random draws a configuration. In a finite space it also draws all before it, because none of them
+// may be repeated; in an infinite one repetitions don't occur.
 func (d *deck) random(number int) (values space.Values, ok bool) {
 	had := map[string]bool{}
 	for _, values := range d.opening {

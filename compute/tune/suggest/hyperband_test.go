@@ -13,14 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// noise is a number from 0 to 1 that depends on a trial's values and how far it went.
+// noise returns a number from 0 to 1 that depends on a trial's values and its epochs.
 func noise(t *tune.Trial, salt string) float64 {
 	own := func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) }
 	return space.NewStream(1, t.Epochs).Float64(fmt.Sprint(salt, slices.DeleteFunc(slices.Clone(t.Values), own)), 0)
 }
 
-// shuffled goes on to the end with several workers, of which any may be the next to end its trial,
-// to fail at its first try, or to die and have its trial taken over.
+// shuffled runs to the end with several workers, each of which may be the next to end its trial, to
+// fail at its first try, or to die and have its trial taken over.
 func (l *lab) shuffled(workers int, order *rand.Rand, objective func(*tune.Trial) float64) {
 	l.Helper()
 	for turn := 0; ; turn++ {
@@ -40,14 +40,14 @@ func (l *lab) shuffled(workers int, order *rand.Rand, objective func(*tune.Trial
 		case order.IntN(5) == 0 && t.Tries <= l.study.Config.Retries:
 			l.end(t, math.NaN())
 		case math.IsNaN(objective(t)) && t.Tries <= l.study.Config.Retries:
-			l.end(t, math.NaN()) // and again, and again
+			l.end(t, math.NaN()) // and repeatedly
 		default:
 			l.end(t, objective(t))
 		}
 	}
 }
 
-// outcome is what was tried, for how long, and what it came to.
+// outcome returns what was tried, for how long, and the scores.
 func (l *lab) outcome() map[string]int {
 	trials := map[string]int{}
 	for _, t := range l.study.Trials {
@@ -89,7 +89,7 @@ func TestHyperbandComesToTheSameWhoeverEndsFirst(t *testing.T) {
 				if noise(t, "failure") < c.failing {
 					return math.NaN()
 				}
-				return math.Floor(20*noise(t, "score")) / 20 // with equal ones
+				return math.Floor(20*noise(t, "score")) / 20 // some are equal
 			}
 			config := config(tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 30, Iterations: c.iterations}, c.space...)
 			config.Defaults, config.MaxFailures, config.Seed = true, 1e6, 3
@@ -112,8 +112,8 @@ func TestHyperbandComesToTheSameWhoeverEndsFirst(t *testing.T) {
 
 func TestHyperbandLosesNoPromotionToAFailure(t *testing.T) {
 	t.Parallel()
-	// KerasTuner, whose promotions are lost with every third trial failing, stops after 17 of 23
-	// trials with none promoted.
+	// KerasTuner, which loses a promotion with every third trial that fails, stops after 17 of 23
+	// trials without any promotion.
 	config := hyperbandOf(9)
 	config.MaxFailures = 1e6
 	l := begin(t, config)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// recorded is what KerasTuner does: its schedules, and three searches by one worker.
+// recorded is KerasTuner's behavior: its schedules, and three searches by one worker.
 type recorded struct {
 	Table map[string]struct {
 		Brackets []struct {
@@ -28,7 +28,7 @@ type recorded struct {
 	}
 	Simulation map[string]struct {
 		Trials   int
-		Sequence []any // of trials, and last how the search ended
+		Sequence []any // of trials, and at last how the search ended
 	}
 }
 

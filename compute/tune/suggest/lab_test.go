@@ -32,8 +32,7 @@ func (l *lab) apply(e tune.Entry) {
 	}
 }
 
-// start begins what is to be tried next, a trial to be tried again before a new one, by a worker of
-// that name.
+// start begins the next trial, a retry before a new one, for a worker of that name.
 func (l *lab) start(worker string) (*tune.Trial, tune.Verdict) {
 	l.Helper()
 	owner := tune.Owner{Job: worker, Attempt: "1"}
@@ -53,7 +52,7 @@ func (l *lab) start(worker string) (*tune.Trial, tune.Verdict) {
 	return l.study.Trial(id), tune.Try
 }
 
-// end is a trial's score, by the name that objectives have here; NaN: it has failed.
+// end ends a trial with a score, under the objective's name in these tests; NaN: it has failed.
 func (l *lab) end(t *tune.Trial, score float64) {
 	l.Helper()
 	ended := tune.Ended{Trial: t.ID, Owner: t.Owner, Status: tune.Completed, Metrics: map[string]float64{"loss": score}}
@@ -63,7 +62,7 @@ func (l *lab) end(t *tune.Trial, score float64) {
 	l.apply(tune.Entry{Ended: &ended})
 }
 
-// search goes on to the end with one worker.
+// search runs to the end with one worker.
 func (l *lab) search(objective func(*tune.Trial) float64) {
 	l.Helper()
 	for {
@@ -78,17 +77,17 @@ func (l *lab) search(objective func(*tune.Trial) float64) {
 	}
 }
 
-// config is one with an objective, loss, that is made small.
+// config returns one with the objective loss, which is minimized.
 func config(algorithm tune.Algorithm, in ...space.Parameter) tune.Config {
 	return tune.Config{Space: in, Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}, Algorithm: algorithm}
 }
 
-// unit is a Float from 0 to 1.
+// unit returns a Float from 0 to 1.
 func unit(name string) space.Parameter {
 	return space.Parameter{Name: name, Kind: space.Float, Max: 1, Sampling: space.Linear}
 }
 
-// float is a number among values.
+// float returns a number among values.
 func float(values space.Values, name string) float64 {
 	switch v, _ := values.Lookup(name); v := v.(type) {
 	case float64:

@@ -8,15 +8,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// layered is where a result of several objectives stands: in which front, and at what crowding
-// distance.
+// layered is the position of a result of several objectives: its front, and its crowding distance.
 type layered struct {
 	front    int
 	distance float64
 }
 
-// layer puts the results that keep to the constraints into fronts (tune.Fronts). Of one objective
-// there is nothing to sort.
+// layer sorts the results that satisfy the constraints into fronts (tune.Fronts). With one
+// objective there is nothing to sort.
 func layer(results []result) []layered {
 	layers := make([]layered, len(results))
 	var left []int
@@ -41,7 +40,7 @@ func layer(results []result) []layered {
 }
 
 // crowding returns the crowding distance of each of a front: the sum, over the objectives, of how
-// far apart its two neighbours are in terms of the front's extent. Those at an end have an infinite
+// far apart its two neighbors are, relative to the front's extent. Those at an end have an infinite
 // distance.
 func crowding(results []result, front []int) []float64 {
 	distance := make([]float64, len(front))

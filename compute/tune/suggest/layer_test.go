@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Those that break a constraint, failed or run still are in no front, wherever they stand among the
-// others.
+// Trials that violate a constraint, failed or still run are in no front, wherever they are among
+// the others.
 func TestFrontsAreOfThoseThatCount(t *testing.T) {
 	t.Parallel()
 	results := []result{

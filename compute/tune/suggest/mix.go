@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// mix makes one score of several objectives', all of which are to be small, by weights that are a
-// stream's: ParEGO's (Knowles 2006). Scores that are none, or not finite, are NaN.
+// mix combines the scores of several objectives, all of which are minimized, with weights from a
+// stream, as ParEGO does (Knowles 2006). Missing scores, and those that are not finite, are NaN.
 //
 //	max_i w_i f_i + 0.05 Σ_i w_i f_i,  f_i between 0 for the least and 1 for the largest
 func mix(scores [][]float64, objectives int, stream space.Stream) []float64 {
@@ -33,7 +33,7 @@ func mix(scores [][]float64, objectives int, stream space.Stream) []float64 {
 		}
 		for i, of := range scores {
 			share := weight * (finite(of, objective) - least) / extent
-			largest[i] = max(largest[i], share) // NaN where one is
+			largest[i] = max(largest[i], share) // NaN if one is
 			mixed[i] += 0.05 * share
 		}
 	}
@@ -43,8 +43,8 @@ func mix(scores [][]float64, objectives int, stream space.Stream) []float64 {
 	return mixed
 }
 
-// finite is a score, NaN where there is none. What is beyond all measure is brought to where sums
-// of it are numbers still.
+// finite returns a score, NaN if there is none. Extreme scores are reduced so that sums of them
+// stay finite.
 func finite(scores []float64, objective int) float64 {
 	if scores == nil || math.IsInf(scores[objective], 0) {
 		return math.NaN()
@@ -52,7 +52,7 @@ func finite(scores []float64, objective int) float64 {
 	return min(max(scores[objective], -1e100), 1e100)
 }
 
-// simplex is n weights that add up to 1, all such being equally likely.
+// simplex returns n weights that add up to 1, uniformly distributed.
 func simplex(n int, stream space.Stream) []float64 {
 	weights, sum := make([]float64, n), 0.0
 	for i := range weights {

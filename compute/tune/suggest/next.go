@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// algorithm is one way to choose a new trial.
+// algorithm is a way to choose a new trial.
 type algorithm func(s *tune.Study) (tune.Suggestion, tune.Verdict, error)
 
-// algorithms are all ways, by their names in a study's config.
+// algorithms returns all algorithms, by their names in a study's config.
 func algorithms() map[string]algorithm {
 	return map[string]algorithm{
 		tune.Random:    opened(random),
@@ -27,12 +27,12 @@ func algorithms() map[string]algorithm {
 	}
 }
 
-// Next says what somebody who is free does: Try the suggestion, Wait for another trial to end, or
-// nothing any more, Over. It is asked for new trials only: those whose try failed go before, see
-// Study.Retry. An error is a fault of the study's config.
+// Next tells a free participant what to do: Try the suggestion, Wait for another trial to end, or
+// stop, Over. It is for new trials only: retries have precedence, see Study.Retry. An error is a
+// fault of the study's config.
 //
-// First come the study's defaults and points, then what its algorithm says. A point that was tried
-// in this study is not tried again.
+// The study's defaults and points come first, then the algorithm's suggestions. A point that was
+// tried in this study is not tried again.
 func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	if s.Entries == 0 {
 		return tune.Suggestion{}, tune.Over, errors.New("suggest: the study has not begun: it has no config")
@@ -49,9 +49,9 @@ func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return choose(s)
 }
 
-// opened has an algorithm asked only behind the study's opening, and for no more trials than there
-// may be. Those with rungs see to both themselves: their opening has a budget too, and a trial that
-// goes on from another is not a new one.
+// opened calls an algorithm only after the study's opening, and for no more trials than allowed.
+// Algorithms with rungs do both themselves: their opening has a budget too, and a trial that
+// continues another is not a new one.
 func opened(choose algorithm) algorithm {
 	return func(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 		if s.Remaining() == 0 {
@@ -64,8 +64,8 @@ func opened(choose algorithm) algorithm {
 	}
 }
 
-// opening is what a study tries before its algorithm is asked: the defaults as its first trial,
-// then its points, each once.
+// opening returns what a study tries before its algorithm is called: the defaults as its first
+// trial, then its points, each once.
 func opening(s *tune.Study) (points []space.Values) {
 	given := s.Config.Points
 	if s.Config.Defaults {
@@ -82,7 +82,7 @@ func opening(s *tune.Study) (points []space.Values) {
 	return points
 }
 
-// tried are the keys of all values that were tried or are being tried.
+// tried returns the keys of all values that were tried or are being tried.
 func tried(s *tune.Study) map[string]bool {
 	keys := make(map[string]bool, len(s.Trials))
 	for _, t := range s.Trials {
@@ -91,8 +91,8 @@ func tried(s *tune.Study) map[string]bool {
 	return keys
 }
 
-// open is a point of the opening that was not tried yet, which in a study goes before all else. As
-// a rule those that were tried were so at once: the first trials are looked at first.
+// open returns a point of the opening that was not tried yet; these come first in a study. Usually
+// they were tried at once, so the first trials are searched first.
 func open(s *tune.Study) (space.Values, bool) {
 	for _, values := range opening(s) {
 		key := values.Key()
@@ -104,11 +104,11 @@ func open(s *tune.Study) (space.Values, bool) {
 	return nil, false
 }
 
-// draws is how often values are drawn before a finite space is gone through one by one.
+// draws is how often values are drawn before a finite space is searched point by point.
 const draws = 100
 
-// random tries values that were not tried before, drawn evenly from their places, until there are
-// none left.
+// random tries values that were not tried before, drawn uniformly from their places, until there
+// are none left.
 func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, number(s)), tried(s))
 	if !ok {
@@ -117,11 +117,11 @@ func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
 
-// number is that of the next trial, counted on from those that an older study has found: with the
-// same seed it would draw their values again.
+// number returns the number of the next trial, including those of an older study: otherwise the
+// same seed would draw their values again.
 func number(s *tune.Study) int { return len(s.Config.Earlier) + len(s.Trials) }
 
-// draw is random values whose key is not among those of had; false if there are none.
+// draw returns random values whose key is not in had; false if there are none.
 func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
 	for n := range draws {
 		values := in.Fill(func(p space.Parameter) any { return p.At(stream.Float64(p.Name, n)) })
@@ -132,8 +132,8 @@ func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Value
 	return pick(in, stream, had)
 }
 
-// pick is one of the points of a finite space that had lacks, each as likely as any other. Of a
-// space of more than a million, whose draws do not fail while there are many left, it is the first.
+// pick returns one of the points of a finite space that had lacks, each equally likely. In a space
+// of more than a million points, where draws rarely fail, it returns the first.
 func pick(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
 	left := 1
 	if in.Size() > 0 {
@@ -158,9 +158,9 @@ func pick(in space.Space, stream space.Stream, had map[string]bool) (space.Value
 }
 
 // grid tries every point of a grid in KerasTuner's order: the defaults first, then like an
-// odometer, the parameter registered last fastest, each one's default before its other values. What
-// is next is the first point that was not tried, whoever tried the others and in which order; so
-// points of parameters that are found later come in their places.
+// odometer, the parameter registered last fastest, each one's default before its other values. The
+// next trial is the first point that was not tried, in whatever order the others were tried; so
+// points of parameters that are found later come in their order.
 func grid(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	had := tried(s)
 	for values := range s.Config.Space.Walk(fromDefault) {
@@ -171,7 +171,7 @@ func grid(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{}, exhausted(s), nil
 }
 
-// fromDefault goes through the grid values of a parameter, its default first.
+// fromDefault iterates over the grid values of a parameter, its default first.
 func fromDefault(p space.Parameter) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		start := p.Start()
@@ -186,8 +186,8 @@ func fromDefault(p space.Parameter) iter.Seq[any] {
 	}
 }
 
-// exhausted says what there is to do where all was tried: to wait while a trial may still find
-// another parameter, else nothing.
+// exhausted returns what to do if everything was tried: wait while a trial may still find another
+// parameter, else stop.
 func exhausted(s *tune.Study) tune.Verdict {
 	if len(s.Running()) > 0 {
 		return tune.Wait

@@ -14,7 +14,7 @@ import (
 
 var all = tune.Algorithms()
 
-// opened is a study that has defaults, given points and a space without end.
+// opened returns a study that has defaults, given points and an infinite space.
 func opened(algorithm string) tune.Config {
 	x := unit("x")
 	x.Default = 0.25

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	candidates = 48  // of which the best is taken
+	candidates = 48  // the best of so many is taken
 	goodShare  = 0.2 // of all results, rounded up
 	mostGood   = 25
-	recent     = 25 // results that count in full
+	recent     = 25 // results with full weight
 )
 
-// model is what results say of a space, group by group.
+// model is what results say about a space, group by group.
 type model struct {
 	space  space.Space
 	groups map[string]*group
 }
 
-// group are the parameters that are active together, having the same conditions, with a density of
-// those results in which they are. What is good of them is judged among these, so that a choice
-// that is seldom the best is yet searched where it is at its best. What they hang on is drawn
-// before them, and they are drawn given that.
+// group has the parameters that are active together, because they have the same conditions, with a
+// density of the results in which they are. Results are judged among these, so that a choice that
+// is seldom the best is still searched where it is at its best. The parameters that they depend on
+// are drawn before them.
 type group struct {
 	parameters []space.Parameter
 	axes       []tpe.Axis
@@ -58,8 +58,8 @@ func newModel(in space.Space, results []result) *model {
 	return m
 }
 
-// add takes a result into the groups that are active in it. What it lacks, of parameters that were
-// found later, are defaults.
+// add adds a result to the groups that are active in it. Parameters that it lacks, because they
+// were found later, have their defaults.
 func (m *model) add(r result) {
 	points := map[string][]tpe.Cell{}
 	m.space.Fill(func(p space.Parameter) any {
@@ -78,7 +78,7 @@ func (m *model) add(r result) {
 	}
 }
 
-// draw makes values, each group's when its first is asked for.
+// draw draws values, each group's when its first is needed.
 func (m *model) draw(uniform func() float64) space.Values {
 	drawn := map[string]map[string]any{}
 	return m.space.Fill(func(p space.Parameter) any {
@@ -90,9 +90,9 @@ func (m *model) draw(uniform func() float64) space.Values {
 	})
 }
 
-// split makes the densities. Of n results the best ceil(n/5) are good, 25 at most and only such as
-// have scores; the better, the more they weigh. Of the others the older ones weigh less: a search
-// has come to know better since.
+// split makes the densities. Of n results the best ceil(n/5) are good, at most 25 and only those
+// with scores; the better they are, the larger their weights. Of the others, older ones have
+// smaller weights, because a search has learned since.
 func (g *group) split() {
 	order := ranking(g.results)
 	good := min(int(math.Ceil(goodShare*float64(len(order)))), mostGood)
@@ -115,8 +115,8 @@ func (g *group) split() {
 	g.good, g.bad = tpe.New(g.axes, points[0], weights[0]), tpe.New(g.axes, points[1], weights[1])
 }
 
-// ageing are the weights of n results, the oldest first: 1 for the recent ones, and before them
-// from 1/n rising evenly.
+// ageing returns the weights of n results, the oldest first: 1 for the recent ones, and before them
+// rising evenly from 1/n.
 func ageing(n int) []float64 {
 	weights := make([]float64, n)
 	for i := range weights {
@@ -129,8 +129,8 @@ func ageing(n int) []float64 {
 	return weights
 }
 
-// draw takes, of candidates from the good density, the one where it is highest relative to the bad
-// one: the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
+// draw draws candidates from the good density and returns the one at which it is highest relative
+// to the bad one: the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
 func (g *group) draw(uniform func() float64) (best map[string]any) {
 	highest := math.Inf(-1)
 	for range candidates {
@@ -154,11 +154,11 @@ func (g *group) draw(uniform func() float64) (best map[string]any) {
 const attempts = 10
 
 // parzen is the tree-structured Parzen estimator (Bergstra et al. 2011, arXiv:2304.11127): random
-// trials at first, then such as are likely where good ones are, and not where the others are.
-// Trials that failed, or can't be tried, are bad ones, and so are those that run still, since
-// another one like them would add nothing new (the constant liar of Ginsbourger et al. 2010).
-// Values that break constraints are worse than any that keep to them. Of several objectives those
-// are good that no others beat (Ozaki et al. 2020).
+// trials at first, then values that are likely among good trials, and unlikely among the others.
+// Trials that failed, or can't be tried, are bad ones, and so are running ones, because another one
+// like them would add nothing new (the constant liar of Ginsbourger et al. 2010). Values that
+// violate constraints are worse than any that don't. With several objectives, trials that no others
+// dominate are good (Ozaki et al. 2020).
 func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	ended, pending := parted(s.Trials)
 	results := resultsOf(s, append(earlier(s), ended...))
@@ -172,7 +172,7 @@ func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
 
-// parted are the trials that have ended, and those that have not.
+// parted returns the trials that have ended, and those that have not.
 func parted(trials []*tune.Trial) (ended, pending []*tune.Trial) {
 	for _, t := range trials {
 		if unsettled([]*tune.Trial{t}) {
@@ -184,8 +184,8 @@ func parted(trials []*tune.Trial) (ended, pending []*tune.Trial) {
 	return ended, pending
 }
 
-// likely are values that results speak for, for the trial of a number; false if they are always the
-// same ones that were tried.
+// likely returns values that the results favor, for the trial of a number; false if they were
+// always tried before.
 func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) (space.Values, bool) {
 	m := newModel(s.Config.Space, append(results, resultsOf(s, pending)...))
 	stream, had := space.NewStream(s.Config.Seed, number), tried(s)
@@ -198,7 +198,7 @@ func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) 
 	return nil, false
 }
 
-// axis is a parameter as an axis of a density. Choices of numbers are in their order, and so
+// axis returns a parameter as an axis of a density. Choices of numbers are ordered, and so are
 // numbers.
 func axis(in space.Space, p space.Parameter) tpe.Axis {
 	if p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered {
@@ -207,9 +207,9 @@ func axis(in space.Space, p space.Parameter) tpe.Axis {
 	return tpe.Axis{}
 }
 
-// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an
-// Int on a log scale, each of whose values has the part from half way to the one before to half way
-// to the next.
+// cell returns the cell of a value on its parameter's axis. Values with steps have equal parts of
+// it, but for an Int on a log scale each value has the part from half way to the one before to half
+// way to the next.
 func cell(p space.Parameter, value any) tpe.Cell {
 	place, n := p.Place(value), float64(p.Count())
 	i := math.Floor(place * n)
@@ -220,7 +220,7 @@ func cell(p space.Parameter, value any) tpe.Cell {
 		return tpe.Cell{Low: place, High: place}
 	case p.Kind == space.Int && p.Step == 0 && p.Sampling != space.Linear && p.Sampling != "":
 		whole, ok := value.(int64)
-		if !ok { // an older study's, where the parameter was another
+		if !ok { // an older study's, in which the parameter was another
 			whole = p.At(place).(int64)
 		}
 		return between(p, whole, place)
@@ -239,7 +239,7 @@ func between(p space.Parameter, value int64, place float64) tpe.Cell {
 	return c
 }
 
-// conditions names what a parameter hangs on.
+// conditions names what a parameter depends on.
 func conditions(p space.Parameter) string {
 	var text strings.Builder
 	for _, c := range p.Conditions {

@@ -8,7 +8,7 @@ import (
 )
 
 // skewed is a space whose points are far from equally likely: KerasTuner gives up on the last of
-// such.
+// these.
 var skewed = space.Space{
 	{Name: "n", Kind: space.Int, Min: 1, Max: 200, Sampling: space.Log},
 	{Name: "z", Kind: space.Boolean},
@@ -29,8 +29,8 @@ func TestRandomTriesEveryPointOfAFiniteSpaceOnce(t *testing.T) {
 	}
 }
 
-// What is drawn is a matter of the seed and the trial: other seeds share no trial, which
-// KerasTuner's neighbours do.
+// A draw depends on the seed and the trial: other seeds share no trial, which KerasTuner's
+// neighboring seeds do.
 func TestRandomDrawsByTheSeed(t *testing.T) {
 	t.Parallel()
 	keys := map[string]int64{}

@@ -12,14 +12,14 @@ import (
 // result is what is known of some values.
 type result struct {
 	values space.Values
-	// scores are those of the objectives, turned so that less is better. nil: it failed, can't be
-	// tried, or runs still.
+	// scores are those of the objectives, negated so that less is better. nil: it failed, can't be
+	// tried, or still runs.
 	scores []float64
-	// broken says by how much constraints are broken, each in terms of its bound; 0 if none is.
+	// broken is by how much constraints are violated, each relative to its limit; 0 if none is.
 	broken float64
 }
 
-// resultsOf makes results of trials.
+// resultsOf returns the results of trials.
 func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
 	results := make([]result, len(trials))
 	for i, t := range trials {
@@ -32,7 +32,7 @@ func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
 	return results
 }
 
-// earlier makes trials of what an older study has found, if it had the same objectives.
+// earlier makes trials from those of an older study, if it had the same objectives.
 func earlier(s *tune.Study) (trials []*tune.Trial) {
 	for _, e := range s.Config.Earlier {
 		values := s.Config.Space.Complete(e.Values)
@@ -44,8 +44,8 @@ func earlier(s *tune.Study) (trials []*tune.Trial) {
 	return trials
 }
 
-// broken adds up how far metrics are beyond their bounds, in terms of each bound's size. A metric
-// that is not there breaks its constraint as badly as can be.
+// broken adds up how far metrics are beyond their limits, relative to each limit's size. A missing
+// metric violates its constraint as badly as possible.
 func broken(constraints []tune.Constraint, metrics map[string]float64) (sum float64) {
 	for _, c := range constraints {
 		value, there := metrics[c.Name]
@@ -62,7 +62,7 @@ func broken(constraints []tune.Constraint, metrics map[string]float64) (sum floa
 	return sum
 }
 
-// size is what to measure a distance from a bound in.
+// size returns the unit in which a distance from a limit is measured.
 func size(bound float64) float64 {
 	if bound == 0 {
 		return 1
@@ -70,9 +70,9 @@ func size(bound float64) float64 {
 	return math.Abs(bound)
 }
 
-// ranking is the order of results, the best first, by their indices: those that keep to the
-// constraints, then those that break them, the least first, then those without scores. Of several
-// objectives go first those that no other beats in all of them, and so on; and among these those
+// ranking returns the order of results, the best first, by their indices: those that satisfy the
+// constraints, then those that violate them, the least first, then those without scores. With
+// several objectives those that no other dominates come first, and so on; and among these those
 // with the largest crowding distance.
 func ranking(results []result) []int {
 	order := make([]int, len(results))

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// alive are the trials that have not failed, or may still be tried again.
+// alive returns the trials that have not failed, or may still be tried again.
 func alive(trials []*tune.Trial) (alive []*tune.Trial) {
 	for _, t := range trials {
 		if t.Status != tune.Failed && t.Status != tune.Infeasible {
@@ -29,7 +29,7 @@ func completed(trials []*tune.Trial) (completed []*tune.Trial) {
 	return completed
 }
 
-// waiting are the trials of a round from which none of the next one goes on.
+// waiting returns the trials of a round that none of the next one continues.
 func waiting(round, next []*tune.Trial) []*tune.Trial {
 	parents := make(map[string]bool, len(next))
 	for _, t := range next {
@@ -38,14 +38,14 @@ func waiting(round, next []*tune.Trial) []*tune.Trial {
 	return slices.DeleteFunc(slices.Clone(round), func(t *tune.Trial) bool { return parents[t.ID] })
 }
 
-// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or
-// need a replacement.
+// unsettled reports whether a trial has not ended for good: its result may allow others to
+// continue, or require a replacement.
 func unsettled(trials []*tune.Trial) bool {
 	return slices.ContainsFunc(trials, func(t *tune.Trial) bool { return t.Status == tune.Running || t.Status == tune.Invalid })
 }
 
-// ordered are some completed trials, the best first; of equal ones that whose configuration was
-// dealt first.
+// ordered sorts some completed trials, the best first; of equal ones the one whose configuration
+// was dealt first.
 func ordered(s *tune.Study, trials []*tune.Trial) []*tune.Trial {
 	dealt := slices.SortedFunc(slices.Values(trials), func(a, b *tune.Trial) int { return cmp.Compare(origin(s, a), origin(s, b)) })
 	ordered := make([]*tune.Trial, 0, len(trials))
@@ -55,17 +55,17 @@ func ordered(s *tune.Study, trials []*tune.Trial) []*tune.Trial {
 	return ordered
 }
 
-// origin is the number of the trial that a chain of promotions began with.
+// origin returns the number of the trial with which a chain of promotions began.
 func origin(s *tune.Study, t *tune.Trial) int {
 	for t.Parent != "" {
 		t = s.Trial(t.Parent)
 	}
-	number, _ := strconv.Atoi(t.ID) // the fold sees to it that trials are numbered
+	number, _ := strconv.Atoi(t.ID) // the fold ensures that trials are numbered
 	return number
 }
 
-// budgeted is a trial of some values with a budget, which is added to them under the names of
-// KerasTuner.
+// budgeted returns a trial of some values with a budget, which is added to them under KerasTuner's
+// names.
 func budgeted(values space.Values, budget round, at place) tune.Suggestion {
 	return tune.Suggestion{
 		Values: append(slices.Clip(values),
@@ -77,14 +77,14 @@ func budgeted(values space.Values, budget round, at place) tune.Suggestion {
 	}
 }
 
-// promoted is a suggestion that goes on from a parent.
+// promoted returns a suggestion that continues a parent.
 func promoted(suggestion tune.Suggestion, parent *tune.Trial) tune.Suggestion {
 	suggestion.Parent = parent.ID
 	suggestion.Values = append(suggestion.Values, space.Value{Name: "tuner/trial_id", Of: parent.ID})
 	return suggestion
 }
 
-// unbudgeted are values without what budgets add, which is all of the tuner's own.
+// unbudgeted returns values without those that budgets add, which are all of the tuner's own.
 func unbudgeted(values space.Values) space.Values {
 	return slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) })
 }

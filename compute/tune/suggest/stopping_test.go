@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// curve is a metric at steps 10, 20, ...
+// curve returns a metric at steps 10, 20, ...
 func curve(values ...float64) (points []tune.Point) {
 	for i, value := range values {
 		points = append(points, tune.Point{Step: 10 * (i + 1), Value: value})
@@ -17,7 +17,7 @@ func curve(values ...float64) (points []tune.Point) {
 	return points
 }
 
-// curves is a study of completed trials with these curves, and one more that runs.
+// curves returns a study of completed trials with these curves, and one more that runs.
 func curves(t *testing.T, rule tune.Stopping, direction tune.Direction, completed ...[]tune.Point) (*tune.Study, *tune.Trial) {
 	t.Helper()
 	config := config(tune.Algorithm{Name: tune.Random}, unit("x"))

@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
-// tpeOf is a search by Parzen estimators.
+// tpeOf returns a search by Parzen estimators.
 func tpeOf(trials int, in ...space.Parameter) tune.Config {
 	config := config(tune.Algorithm{Name: tune.TPE}, in...)
 	config.MaxTrials, config.MaxFailures = trials, 1e6
 	return config
 }
 
-// bowl is least, 0, in one place of the unit square.
+// bowl has its minimum, 0, at one point of the unit square.
 func bowl(values space.Values) float64 {
 	return math.Pow(float(values, "x")-0.8, 2) + math.Pow(float(values, "y")-0.3, 2)
 }
@@ -61,7 +61,7 @@ func TestTPEMakesLargeWhatIsToBe(t *testing.T) {
 	}
 }
 
-// family is a choice with a parameter of its own for each.
+// family returns a choice with a parameter of its own for each.
 func family() []space.Parameter {
 	of := func(name string) []space.Condition { return []space.Condition{{Parent: "family", Values: []any{name}}} }
 	tree, net := unit("depth"), unit("rate")
@@ -69,7 +69,7 @@ func family() []space.Parameter {
 	return []space.Parameter{{Name: "family", Kind: space.Choice, Choices: []any{"tree", "net", "line"}}, tree, net}
 }
 
-// crop is the result: nets are the best where they are good, and trees are mostly better.
+// crop is the objective: nets are the best where they are good, and trees are mostly better.
 func crop(values space.Values) float64 {
 	switch of, _ := values.Lookup("family"); of {
 	case "tree":
@@ -147,7 +147,7 @@ func TestTPETakesNoFailureForGood(t *testing.T) {
 			completed++
 		}
 	}
-	if completed < 10 { // 3 of 30 at random
+	if completed < 10 { // random search reaches 3 of 30
 		t.Errorf("expected 10 of the last 30 trials to be where one in ten succeeds, got %d", completed)
 	}
 }
@@ -159,7 +159,7 @@ func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 		if float(t.Values, "x") > 0.4 {
 			return math.NaN()
 		}
-		return bowl(t.Values) // the better, the nearer to where it fails
+		return bowl(t.Values) // the better values are near those that fail
 	})
 	failed := 0
 	for _, trial := range l.study.Trials[30:] {
@@ -167,15 +167,15 @@ func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 			failed++
 		}
 	}
-	if failed > 12 { // 18 of 30 at random
+	if failed > 12 { // random search has 18 of 30
 		t.Errorf("expected fewer of the last 30 trials to fail than 12, got %d", failed)
 	}
 }
 
 func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 	t.Parallel()
-	// apart is how far 15 suggestions lie from each other in the mean, knowing of each other or
-	// not.
+	// apart returns the mean distance of 15 suggestions, made with or without knowledge of each
+	// other.
 	apart := func(known bool) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(100, unit("x"), unit("y"))
@@ -194,7 +194,7 @@ func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 				if known {
 					l.start(string(rune('a' + i)))
 				} else {
-					l.study.Config.Seed += 1000 // another one's luck
+					l.study.Config.Seed += 1000 // with another seed
 				}
 				suggested = append(suggested, suggestion.Values)
 			}
@@ -206,7 +206,7 @@ func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 	}
 }
 
-// distance is how far values lie from each other in the mean.
+// distance returns the mean distance of values from each other.
 func distance(of []space.Values) float64 {
 	sum, pairs := 0.0, 0.0
 	for i, a := range of {
@@ -238,18 +238,18 @@ func TestTPEKeepsToConstraints(t *testing.T) {
 			kept++
 		}
 	}
-	if kept < 8 { // 4 of 30 at random: the bound cuts an eighth off
+	if kept < 8 { // random search reaches 4 of 30: the limit cuts an eighth off
 		t.Errorf("expected 8 of the last 30 trials to keep to the constraint, got %d", kept)
 	}
-	if best := l.study.Best()[0]; bowl(best.Values) > 0.25 { // 0.18 is the least on the bound
+	if best := l.study.Best()[0]; bowl(best.Values) > 0.25 { // 0.18 is the minimum on the limit
 		t.Errorf("expected a trial near the best that is allowed, got %v", bowl(best.Values))
 	}
 }
 
 func TestTPESpreadsOverAParetoSet(t *testing.T) {
 	t.Parallel()
-	// near counts the trials near either half of the Pareto set, which is y = 0.5, whatever x; of
-	// the half with less.
+	// near counts the trials near either half of the Pareto set, which is y = 0.5 for any x, and
+	// returns the count of the half with fewer.
 	near := func(algorithm string) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(80, unit("x"), unit("y"))
@@ -293,7 +293,7 @@ func TestTPELearnsFromAnOlderStudy(t *testing.T) {
 	for _, trial := range l.study.Trials {
 		sum += bowl(trial.Values) / 10
 	}
-	if sum > 0.15 { // 0.3 at random
+	if sum > 0.15 { // random search has 0.3
 		t.Errorf("expected the first ten trials to be near the best that is known, got a mean of %v", sum)
 	}
 }
@@ -301,7 +301,7 @@ func TestTPELearnsFromAnOlderStudy(t *testing.T) {
 func BenchmarkTPEOfAHundred(b *testing.B)  { benchmark(b, tpeOf(2000), 100) }
 func BenchmarkTPEOfAThousand(b *testing.B) { benchmark(b, tpeOf(2000), 1000) }
 
-// benchmark is one suggestion for six numbers, with so many trials to learn from.
+// benchmark measures one suggestion for six numbers, with so many trials to learn from.
 func benchmark(b *testing.B, config tune.Config, trials int) {
 	for _, name := range []string{"x", "y", "z", "u", "v", "w"} {
 		config.Space = append(config.Space, unit(name))

@@ -3,7 +3,7 @@ package tpe
 import "math"
 
 // Density is a mixture of kernels on several axes at once, one around each of some points, and one,
-// the prior, that is everywhere. So what goes together on several axes is drawn together.
+// the prior, that is everywhere. So values that occur together on several axes are drawn together.
 type Density struct {
 	kernels [][]kernel // of each part of the mixture, by axis
 	shares  []float64  // of each part; they add up to 1
@@ -11,21 +11,22 @@ type Density struct {
 
 // Axis is a dimension.
 type Axis struct {
-	Choices int // how many choices it has, which have no order; 0: it has numbers
+	Choices int // number of choices, which have no order; 0: numbers
 
-	// Branches says that other parameters hang on the choice. How good one is shows only when those
-	// of its own are found, so it is tried more often than its first results suggest.
+	// Branches means that other parameters depend on the choice. How good a choice is shows only
+	// when good values of these are found, so it is tried more often than its first results
+	// suggest.
 	Branches bool
 }
 
-// Cell is where a value lies on its axis. Of a number it is the part of [0, 1] that stands for it,
-// Low and High being one where there are no steps; of a choice both are its index.
+// Cell is the position of a value on its axis. For a number it is the part of [0, 1] that the value
+// covers; Low and High are equal if there are no steps; for a choice both are its index.
 type Cell struct{ Low, High float64 }
 
 func (c Cell) middle() float64 { return (c.Low + c.High) / 2 }
 
-// The prior's bell, and how much a choice shares with the others, relative to one whose weight is
-// 1: as many of them as points are there.
+// The weights of the prior's bell and of the share that a choice has of all others, relative to a
+// point of weight 1: as many as there are points.
 const (
 	priorMean      = 0.5
 	priorDeviation = 1
@@ -34,7 +35,7 @@ const (
 	branchSharing  = 20
 )
 
-// New is the density around some points, each with a weight, the prior's being 1.
+// New returns the density around some points, each with a weight; the prior's weight is 1.
 func New(axes []Axis, points [][]Cell, weights []float64) *Density {
 	total := float64(priorWeight)
 	for _, weight := range weights {
@@ -74,11 +75,11 @@ func (d *Density) fill(a int, axis Axis, points [][]Cell, weights []float64) {
 	d.kernels[last][a] = bell(priorMean, priorDeviation)
 }
 
-// width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for
-// the weighted standard deviation of the points together with one evenly spread over [0, 1], it is
-// four fifths of Scott's (1992), bounded from above by that of s = 0.25, since points in several
-// clusters are no wide bell, and from below by what Bergstra has, so that few points are no
-// needles:
+// width returns the deviation of an axis's bells. With n for the points and the prior, d axes, and
+// s for the weighted standard deviation of the points together with one evenly spread over [0, 1],
+// it is four fifths of Scott's (1992). It is limited from above to that of s = 0.25, because points
+// in several clusters are not one wide bell, and from below to Bergstra's value, so that a few
+// points are not needles:
 //
 //	max(min(0.8 s, 0.2) n^(-1/(d+4)), 1/(n+1))
 func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
@@ -95,8 +96,8 @@ func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
 	return max(min(0.8*deviation, 0.2)*math.Pow(n, -1/(axes+4)), 1/(n+1))
 }
 
-// Draw is a place on each axis, by random numbers from [0, 1): of numbers one in [0, 1], of choices
-// an index.
+// Draw returns a place on each axis, from random numbers in [0, 1): for numbers one in [0, 1], for
+// choices an index.
 func (d *Density) Draw(uniform func() float64) []float64 {
 	part := d.kernels[pick(d.shares, uniform())]
 	place := make([]float64, len(part))
@@ -106,8 +107,8 @@ func (d *Density) Draw(uniform func() float64) []float64 {
 	return place
 }
 
-// Log is the logarithm of the density at a value; steps and choices have a probability in its
-// place.
+// Log returns the logarithm of the density at a value; for steps and choices it is a probability
+// instead.
 //
 //	ln sum_k share_k prod_a kernel_k,a(value_a)
 func (d *Density) Log(value []Cell) float64 {
@@ -126,7 +127,7 @@ func (d *Density) Log(value []Cell) float64 {
 	return top + math.Log(sum)
 }
 
-// pick is the index that a number from [0, 1) falls on, among shares that add up to 1.
+// pick returns the index that a number from [0, 1) falls on, among shares that add up to 1.
 func pick(shares []float64, u float64) int {
 	for i, share := range shares[:len(shares)-1] {
 		if u < share {

@@ -11,7 +11,7 @@ import (
 
 func at(x float64) tpe.Cell { return tpe.Cell{Low: x, High: x} }
 
-// axes are of a number without steps, one with four, and a choice of three.
+// axes are a number without steps, one with four, and a choice of three.
 var axes = []tpe.Axis{{}, {}, {Choices: 3}}
 
 var points = [][]tpe.Cell{
@@ -20,7 +20,7 @@ var points = [][]tpe.Cell{
 	{at(0.9), {Low: 0.75, High: 1}, at(2)},
 }
 
-// whole is the density's sum over all values of the axes behind the first.
+// whole returns the density's sum over all values of the axes after the first.
 func whole(d *tpe.Density, x float64) (sum float64) {
 	for step := range 4 {
 		for choice := range 3 {
@@ -68,8 +68,8 @@ func TestDrawsFallAsTheDensitySays(t *testing.T) {
 	}
 }
 
-// A density of one axis has its kernels in closed form: of one point at 0.5, a bell as wide as
-// Bergstra's bound for two parts, 1/3, and the prior, both cut off at 0 and 1.
+// A density of one axis has its kernels in closed form: for one point at 0.5, a bell as wide as
+// Bergstra's limit for two parts, 1/3, and the prior, both cut off at 0 and 1.
 func TestADensityOfOnePointIsThatOfTheFormula(t *testing.T) {
 	t.Parallel()
 	d := tpe.New([]tpe.Axis{{}}, [][]tpe.Cell{{at(0.5)}}, []float64{1})

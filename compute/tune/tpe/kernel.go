@@ -4,16 +4,16 @@ import "math"
 
 // kernel is one point's share in one axis.
 type kernel interface {
-	// draw is a place, by a number from [0, 1).
+	// draw returns a place, from a number in [0, 1).
 	draw(u float64) float64
-	// log is the logarithm of the density, or of the probability, at a value.
+	// log returns the logarithm of the density, or of the probability, at a value.
 	log(at Cell) float64
 }
 
-// choices has a probability for each of them.
+// choices has the probability of each choice.
 type choices []float64
 
-// choice is mostly one of n, and shares a little with all.
+// choice is mostly one of n, and gives a small share to all.
 //
 //	p(i) = ([i = chosen] + shared) / (1 + n shared)
 func choice(n, chosen int, shared float64) choices {
@@ -25,7 +25,7 @@ func choice(n, chosen int, shared float64) choices {
 	return c
 }
 
-// evenly has all n with the same probability.
+// evenly gives all n the same probability.
 func evenly(n int) choices {
 	c := make(choices, n)
 	for i := range c {
@@ -41,7 +41,7 @@ func (c choices) log(at Cell) float64 { return math.Log(c[int(at.Low)]) }
 // gauss is a normal distribution cut off at 0 and 1.
 type gauss struct {
 	mean, deviation float64
-	below, inside   float64 // how much of the whole bell lies below 0, and from 0 to 1
+	below, inside   float64 // the part of the whole bell below 0, and from 0 to 1
 	logHeight       float64 // of the cut-off bell, at its mean
 }
 
@@ -70,5 +70,5 @@ func (g gauss) log(at Cell) float64 {
 	return math.Log(max(p, least))
 }
 
-// normal is how much of the standard normal distribution lies below z.
+// normal returns the part of the standard normal distribution below z.
 func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }

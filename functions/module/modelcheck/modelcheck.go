@@ -4,7 +4,7 @@
 // Its functions run in a child process of the worker, by the call "check" of the module protocol,
 // and not in the worker itself: a model is code, and the child has a clean environment, the job's
 // memory and time limits, and the rights of a module. The worker sends a Question and gets an
-// Answer; see runner.Host.Check.
+// Answer; see runner.Runner.Check.
 package modelcheck
 
 import (
