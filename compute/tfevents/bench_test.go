@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// BenchmarkScalar is one logged number.
+// BenchmarkScalar measures one logged number.
 func BenchmarkScalar(b *testing.B) {
 	w := open(b, b.TempDir(), 0)
 	b.ReportAllocs()
@@ -16,7 +16,7 @@ func BenchmarkScalar(b *testing.B) {
 	ok(b, w.Close())
 }
 
-// BenchmarkStep is what a training pays for its log, a step: most of them write nothing.
+// BenchmarkStep measures the cost of the log for a step of a training: most steps write nothing.
 func BenchmarkStep(b *testing.B) {
 	l := tfevents.NewTraining(tfevents.TrainingOptions{Dir: b.TempDir(), EpochRows: 10_000, BatchSize: 32})
 	b.ReportAllocs()
@@ -26,7 +26,7 @@ func BenchmarkStep(b *testing.B) {
 	ok(b, l.Close())
 }
 
-// BenchmarkHistogram is one tensor of 65,536 weights.
+// BenchmarkHistogram measures one tensor of 65,536 weights.
 func BenchmarkHistogram(b *testing.B) {
 	w := open(b, b.TempDir(), 0)
 	values := make([]float32, 1<<16)
@@ -39,7 +39,7 @@ func BenchmarkHistogram(b *testing.B) {
 	ok(b, w.Close())
 }
 
-// BenchmarkLoad reads 100,000 scalars back.
+// BenchmarkLoad measures reading 100,000 scalars.
 func BenchmarkLoad(b *testing.B) {
 	dir := b.TempDir()
 	w := open(b, dir, 0)

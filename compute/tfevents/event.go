@@ -15,15 +15,15 @@ import (
 type Event struct {
 	Time    time.Time
 	Step    int64
-	Version string  // of the file: in its first event
+	Version string  // version of the file, in its first event
 	Begins  bool    // a session begins here: see Load
-	Values  []Value // what is logged; of graphs and the like there are none
+	Values  []Value // logged values; graphs and the like are left out
 }
 
 // Value is one logged value.
 type Value struct {
 	Tag    string
-	Plugin string // TensorBoard's: "scalars", "histograms", "images" ...; "" if the file names none
+	Plugin string // TensorBoard's plugin: "scalars", "histograms", "images" ...; "" if the file names none
 	Kind   Kind
 
 	Scalar  float64
@@ -32,10 +32,10 @@ type Value struct {
 	HParams *HParams
 }
 
-// Kind says which field of a Value holds it.
+// Kind says which field of a Value has its content.
 type Kind string
 
-// The kinds. Of KindOther there is only the tag and the plugin.
+// The kinds. A KindOther has only the tag and the plugin.
 const (
 	KindScalar    Kind = "scalar"
 	KindHistogram Kind = "histogram"
@@ -64,7 +64,7 @@ func decodeEvent(data []byte) (Event, error) {
 	return e, nil
 }
 
-// decodeSummary reads a value in the form of TensorFlow 2, a tensor with metadata, or that of
+// decodeSummary decodes a value in the form of TensorFlow 2, a tensor with metadata, or in that of
 // TensorFlow 1.
 func decodeSummary(p *summarypb.Summary_Value) (v Value, err error) {
 	v = Value{Tag: p.GetTag(), Plugin: p.GetMetadata().GetPluginData().GetPluginName(), Kind: KindOther}
@@ -89,8 +89,8 @@ func decodeSummary(p *summarypb.Summary_Value) (v Value, err error) {
 	return v, err
 }
 
-// oldBuckets are those of a TensorFlow 1 histogram: the right edges, the first left edge being
-// open.
+// oldBuckets returns the buckets of a TensorFlow 1 histogram, which has the right edges; the first
+// left edge is open.
 func oldBuckets(h *summarypb.HistogramProto) []Bucket {
 	n := min(len(h.GetBucketLimit()), len(h.GetBucket()))
 	buckets := make([]Bucket, n)
@@ -102,7 +102,7 @@ func oldBuckets(h *summarypb.HistogramProto) []Bucket {
 	return buckets
 }
 
-// clock is the time that so many seconds since 1970 mean, or the zero time where they mean none.
+// clock returns the time for so many seconds since 1970, or the zero time if they are out of range.
 func clock(seconds float64) time.Time {
 	if !(math.Abs(seconds) < float64(maxSeconds)) || seconds == 0 {
 		return time.Time{}
@@ -111,5 +111,5 @@ func clock(seconds float64) time.Time {
 	return time.Unix(int64(whole), int64(math.Round(part*1e9))).UTC()
 }
 
-// isVersion says whether a file's first event makes it an event file.
+// isVersion reports whether a file's first event marks it as an event file.
 func isVersion(version string) bool { return strings.HasPrefix(version, "brain.Event:") }

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// A module logs below the folder that it is given as ModelRunDir, and TensorBoard shows it:
-// tensorboard --logdir <folder>.
+// A module logs below the directory that it is given as ModelRunDir, and TensorBoard displays it:
+// tensorboard --logdir <directory>.
 func Example() {
 	modelRunDir, err := os.MkdirTemp("", "model_run-*")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// begin is called with how many steps were taken before anything is logged.
+// begin is called with the number of steps taken before anything is logged.
 func (t *Training) begin(done int64) error {
 	if t.begun {
 		return nil
@@ -30,8 +30,8 @@ func (t *Training) begin(done int64) error {
 	return err
 }
 
-// writer is that of a run. A file that has grown large is ended and followed by another, so that
-// checkpoints carry each but once.
+// writer returns the writer of a run. When a file has grown large it is ended and followed by
+// another one, so that each is copied only once for checkpoints.
 func (t *Training) writer(run string) (*Writer, error) {
 	w := t.writers[run]
 	if w != nil && w.size < largeFile {
@@ -43,7 +43,7 @@ func (t *Training) writer(run string) (*Writer, error) {
 			return nil, err
 		}
 	}
-	// Nothing is void: what is in the folder is the log of what came before.
+	// Nothing is void: the directory has the log of the steps before.
 	from := max(t.state.Step, t.epochAt(t.state.Step)) + 1
 	if t.state.Step == 0 {
 		from = 0

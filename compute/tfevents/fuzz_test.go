@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// FuzzFile reads any bytes as an event file: an error or a log, and no panic.
+// FuzzFile reads any bytes as an event file: it returns an error or a log, and never panics.
 func FuzzFile(f *testing.F) {
 	for _, name := range seedFiles(f) {
 		content, err := os.ReadFile(name)
@@ -29,9 +29,9 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzEvents reads any two messages as events: behind checksums the fuzzer would never come to
-// them. A tensor's shape and what it holds are both the fuzzer's: memory may grow with the bytes
-// only.
+// FuzzEvents reads any two messages as events, because the fuzzer would never get past the
+// checksums. The fuzzer chooses both a tensor's shape and its content: memory may only grow with
+// the bytes.
 func FuzzEvents(f *testing.F) {
 	var seeds [][]byte
 	for _, name := range seedFiles(f) {
@@ -74,7 +74,7 @@ func FuzzEvents(f *testing.F) {
 }
 
 func seedFiles(f *testing.F) []string {
-	names, err := filepath.Glob("testdata/*/model_run/validation/*tfevents*") // short ones: the fuzzer is slow with others
+	names, err := filepath.Glob("testdata/*/model_run/validation/*tfevents*") // short ones, because the fuzzer is slow with others
 	if err != nil || len(names) == 0 {
 		f.Fatal("no event files to begin with", err)
 	}

@@ -12,17 +12,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The tags under which the HParams plugin looks (tensorboard/plugins/hparams/metadata.py).
+// The tags that the HParams plugin reads (tensorboard/plugins/hparams/metadata.py).
 const (
 	tagExperiment   = "_hparams_/experiment"
 	tagSessionStart = "_hparams_/session_start_info"
 	tagSessionEnd   = "_hparams_/session_end_info"
 )
 
-// Session says with which hyperparameters a run trains. Runs below the session's folder are its
-// metrics.
+// Session has the hyperparameters of a run. Runs below the session's directory have its metrics.
 type Session struct {
-	Group  string         // sessions of one group are repetitions; default: by the values
+	Group  string         // sessions of one group are repetitions; default: those with equal values
 	Values map[string]any // bool, string, or any number, by name
 	Start  time.Time      // default: now
 }
@@ -38,8 +37,8 @@ const (
 	StatusRunning
 )
 
-// Experiment is what the sessions of a log folder have in common: the columns of TensorBoard's
-// table. It belongs into the log folder itself, or into any run of it, once.
+// Experiment is what the sessions of a log directory have in common: the columns of TensorBoard's
+// table. It is written once, in the log directory itself or in any run of it.
 type Experiment struct {
 	Description string
 	HParams     []HParam
@@ -47,7 +46,7 @@ type Experiment struct {
 	Created     time.Time // default: now
 }
 
-// HParam is one hyperparameter. Of Values and Range at most one is set: from what it is taken.
+// HParam is one hyperparameter. At most one of Values and Range is set, its domain.
 type HParam struct {
 	Name   string
 	Values []any // as in Session
@@ -57,15 +56,15 @@ type HParam struct {
 // Range is an interval, both ends inclusive.
 type Range struct{ Min, Max float64 }
 
-// Metric is a scalar that sessions are compared by: its last value. Where a session's folder is
-// TensorBoard's log folder itself, TensorBoard finds the metrics of the session's own run only.
+// Metric is a scalar by which sessions are compared: its last value. If a session's directory is
+// TensorBoard's log directory itself, TensorBoard finds only the metrics of the session's own run.
 type Metric struct {
-	Run  string // relative to the session's: "validation"; "" is the session's own.
+	Run  string // relative to the session's: "validation"; "" is the session's own
 	Tag  string // "epoch_loss"
-	Name string // to show; default: the tag
+	Name string // displayed name; default: the tag
 }
 
-// StartSession writes what the run trains with. TensorBoard keeps the first that a run has.
+// StartSession writes the run's hyperparameters. TensorBoard keeps the first that a run has.
 func (w *Writer) StartSession(s Session) error {
 	content, err := s.encode(w.now())
 	if err != nil {
@@ -74,7 +73,7 @@ func (w *Writer) StartSession(s Session) error {
 	return w.add(0, hparamsValue(tagSessionStart, pluginData(fieldSessionStart, content)))
 }
 
-// EndSession says how the run ended.
+// EndSession writes how the run ended.
 func (w *Writer) EndSession(status Status) error {
 	var b []byte
 	b = appendVarint(b, fieldEndStatus, uint64(status))
@@ -82,7 +81,7 @@ func (w *Writer) EndSession(status Status) error {
 	return w.add(0, hparamsValue(tagSessionEnd, pluginData(fieldSessionEnd, b)))
 }
 
-// Experiment writes what TensorBoard's table has columns for.
+// Experiment writes the columns of TensorBoard's table.
 func (w *Writer) Experiment(e Experiment) error {
 	content, err := e.encode(w.now())
 	if err != nil {
@@ -169,7 +168,7 @@ func (h HParam) encode() ([]byte, error) {
 	return b, nil
 }
 
-// pluginData is a HParamsPluginData of version 0, the one there is, with one field.
+// pluginData returns a HParamsPluginData of version 0, the only one, with one field.
 func pluginData(field protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), content)
 }

@@ -21,7 +21,7 @@ type SessionEnd struct {
 	Time   time.Time
 }
 
-// decodeHParams reads a HParamsPluginData. Fields that are not kept here are passed over.
+// decodeHParams decodes a HParamsPluginData. It skips fields that are not kept here.
 func decodeHParams(b []byte) (h HParams, err error) {
 	err = eachField(b, func(f field) (err error) {
 		switch f.number {
@@ -69,7 +69,7 @@ func decodeEntry(b []byte) (name string, value any, err error) {
 	return name, value, err
 }
 
-// decodeValue is nil for a google.protobuf.Value that is no number, string or bool.
+// decodeValue returns nil for a google.protobuf.Value that is not a number, string or bool.
 func decodeValue(b []byte) (value any, err error) {
 	err = eachField(b, func(f field) error {
 		switch f.number {
@@ -177,7 +177,7 @@ func decodeMetric(b []byte) (m Metric, err error) {
 	return m, err
 }
 
-// field is one field of a message: by its wire type, bytes or integer is set.
+// field is one field of a message: depending on its wire type, bytes or integer is set.
 type field struct {
 	number  protowire.Number
 	bytes   []byte

@@ -64,7 +64,7 @@ func typeOf(v any) uint64 {
 	return typeNumber
 }
 
-// hparamValue is v as a google.protobuf.Value. These have no integers, so that numbers are kept as
+// hparamValue returns v as a google.protobuf.Value. These have no integers, so numbers become
 // float64.
 func hparamValue(v any) ([]byte, error) {
 	switch v := v.(type) {
@@ -85,7 +85,7 @@ func hparamValue(v any) ([]byte, error) {
 	return nil, fmt.Errorf("expected a number, a string or a bool, got %T", v)
 }
 
-// numberValue writes a zero too: which field of a Value is there says what it is.
+// numberValue also writes a zero: the field that is present determines a Value's type.
 func numberValue(x float64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(nil, fieldNumber, protowire.Fixed64Type), math.Float64bits(x))
 }
@@ -113,7 +113,7 @@ func appendDouble(b []byte, field protowire.Number, x float64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), math.Float64bits(x))
 }
 
-// appendBytes appends a message, an empty one too.
+// appendBytes appends a message, even an empty one.
 func appendBytes(b []byte, field protowire.Number, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), message)
 }

@@ -11,17 +11,18 @@ import (
 	"slices"
 )
 
-// What a Training keeps with the checkpoints: copies of its event files, by their paths below the
-// log folder, and the file of states, in which the last few checkpoints say how far each file went.
+// The files that a Training keeps with the checkpoints: copies of its event files, by their paths
+// below the log directory, and the file of states, in which the last few checkpoints record the
+// size of each file.
 const (
 	statesFile = "states.json"
 	fewStates  = 8   // states that are kept, whatever files they name
 	maxStates  = 256 // states that are kept if they name only files of the newest one
 )
 
-// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called
-// before there is anything of the checkpoint itself: who copies checkpoints while the training goes
-// on then has the log of each. It may be called for a step again, when more was logged of it.
+// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It must be called
+// before any of the checkpoint itself exists, so that a program that copies checkpoints during the
+// training has the log of each. It may be called for a step again, when more was logged for it.
 func (t *Training) Checkpoint(step int64) error {
 	if err := t.begin(step); err != nil || t.o.Keep == "" {
 		return err
@@ -43,7 +44,7 @@ func (t *Training) Checkpoint(step int64) error {
 	return nil
 }
 
-// eachFile calls do with every event file of the training's runs below a folder.
+// eachFile calls do with every event file of the training's runs below a directory.
 func (t *Training) eachFile(dir string, do func(path string, size int64) error) error {
 	for _, w := range t.writers {
 		if err := w.Flush(); err != nil {
@@ -68,7 +69,7 @@ func (t *Training) eachFile(dir string, do func(path string, size int64) error) 
 	return nil
 }
 
-// keep copies a file unless a copy of that size is there: event files only grow.
+// keep copies a file unless there is a copy of that size: event files only grow.
 func (t *Training) keep(path string, size int64) error {
 	to := filepath.Join(t.o.Keep, path)
 	if info, err := os.Stat(to); err == nil && info.Size() == size {
@@ -77,8 +78,8 @@ func (t *Training) keep(path string, size int64) error {
 	return copyPart(filepath.Join(t.o.Dir, path), to, size)
 }
 
-// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is
-// replaced and not changed: someone may have a link to it.
+// copyPart copies the first bytes of a file through a temporary one. It replaces an existing copy
+// without changing it, because there may be links to it.
 func copyPart(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -91,7 +92,7 @@ func copyPart(from, to string, size int64) (err error) {
 	})
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file completely or not at all.
 func replace(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -110,9 +111,9 @@ func replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeStates adds the state to those that are kept. A copy of the folder that is made while the
-// training goes on may hold a checkpoint and a much later file of states: it finds the checkpoint's
-// state there if the copy took less than maxStates checkpoints.
+// writeStates adds the state to the kept ones. A copy of the directory that is made during the
+// training may have a checkpoint and a much later file of states: the checkpoint's state is still
+// in it if the copy took less than maxStates checkpoints.
 func (t *Training) writeStates() error {
 	t.kept = slices.DeleteFunc(t.kept, func(s state) bool { return s.Step >= t.state.Step })
 	t.kept = append(t.kept, t.state)
@@ -128,7 +129,7 @@ func (t *Training) writeStates() error {
 	return replace(filepath.Join(t.o.Keep, statesFile), func(out io.Writer) error { return json.NewEncoder(out).Encode(t.kept) })
 }
 
-// namesOnly says whether all files of a state are files of another one.
+// namesOnly reports whether all files of a state are files of another one.
 func namesOnly(s, other state) bool {
 	for path := range s.Files {
 		if _, ok := other.Files[path]; !ok {
@@ -138,9 +139,9 @@ func namesOnly(s, other state) bool {
 	return true
 }
 
-// restore puts the log back as it was at the checkpoint of a step: what was logged after that is
-// gone. Where nothing was kept of that step, it is as it was at the one before, and has a gap;
-// where there is none, or the training is at its beginning, it is empty.
+// restore restores the log as it was at the checkpoint of a step: later entries are removed. If
+// nothing was kept for that step, the log is as it was at the one before, and has a gap; if there
+// is none, or the training is at its beginning, it is empty.
 func (t *Training) restore(step int64) (found bool, err error) {
 	if err := t.eachFile(t.o.Dir, func(path string, _ int64) error { return os.Remove(filepath.Join(t.o.Dir, path)) }); err != nil {
 		return false, err
@@ -165,7 +166,7 @@ func (t *Training) restore(step int64) (found bool, err error) {
 	return found, nil
 }
 
-// prune removes from the Keep folder what no state names.
+// prune removes files from the Keep directory that no state names.
 func (t *Training) prune() error {
 	return t.eachFile(t.o.Keep, func(path string, _ int64) error {
 		if slices.ContainsFunc(t.kept, func(s state) bool { _, named := s.Files[path]; return named }) {
@@ -175,8 +176,8 @@ func (t *Training) prune() error {
 	})
 }
 
-// stateOf finds what was kept of a step, whole, or else of the last before it. What can't be read
-// is as good as nothing.
+// stateOf returns the complete state of a step, or else of the last one before it. An unreadable
+// state counts as missing.
 func (t *Training) stateOf(step int64) (state, bool) {
 	text, err := os.ReadFile(filepath.Join(t.o.Keep, statesFile))
 	if err != nil || json.Unmarshal(text, &t.kept) != nil {
@@ -190,7 +191,7 @@ func (t *Training) stateOf(step int64) (state, bool) {
 	return state{}, false
 }
 
-// isWhole says whether all files of a state are there.
+// isWhole reports whether all files of a state exist.
 func (t *Training) isWhole(s state) bool {
 	for path, size := range s.Files {
 		if !filepath.IsLocal(path) {
@@ -210,11 +211,11 @@ type state struct {
 
 	Batch mean    `json:"batch"` // losses since the last point
 	Epoch mean    `json:"epoch"` // losses of the epoch
-	Rate  float64 `json:"rate"`  // as logged last
-	Rated bool    `json:"rated"` // whether any was
+	Rate  float64 `json:"rate"`  // the last logged one
+	Rated bool    `json:"rated"` // whether one was logged
 }
 
-// mean is that of what was added.
+// mean is the mean of the added numbers.
 type mean struct {
 	Sum   float64 `json:"sum"`
 	Count int64   `json:"count"`
@@ -222,7 +223,7 @@ type mean struct {
 
 func (m *mean) add(x float64) { m.Sum, m.Count = m.Sum+x, m.Count+1 }
 
-// take is the mean so far, and begins anew.
+// take returns the mean so far, and starts again.
 func (m *mean) take() float64 {
 	x := m.Sum / float64(m.Count)
 	*m = mean{}

@@ -15,16 +15,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Log is what event files say, put together: the runs of a log folder by name.
+// Log is the content of event files: the runs of a log directory by name.
 type Log struct {
 	runs map[string]*Run
 }
 
-// Run is what the event files of one folder say.
+// Run is the content of the event files of one directory.
 type Run struct {
-	Name  string // path of the folder below the log folder, slash-separated; "." is the log folder itself
+	Name  string // path of the directory below the log directory, slash-separated; "." is the log directory itself
 	Files int
-	Cut   bool // the last file ends within an event: it is still written, or its writer died
+	Cut   bool // the last file ends within an event: it is still being written, or its writer died
 
 	Experiment *Experiment
 	Session    *Session
@@ -34,7 +34,7 @@ type Run struct {
 	begun  bool
 }
 
-// Load reads all event files below a folder, or a single one. See Log.Read for what counts.
+// Load reads all event files below a directory, or a single one. Log.Read has the rules.
 func Load(dir string) (*Log, error) {
 	l := &Log{}
 	info, err := os.Stat(dir)
@@ -68,12 +68,12 @@ func (l *Log) load(run, name string) error {
 	return errors.Join(l.Read(run, r), r.Close())
 }
 
-// Read adds the events of a file to a run. The files of a run must come in the order of their
+// Read adds the events of a file to a run. The files of a run must be added in the order of their
 // names.
 //
-// As in TensorBoard, the beginning of a session voids what the run's earlier files hold from its
-// step on, but for the run's first session; of hyperparameters the first that a run has count. A
-// file that is cut short counts up to there.
+// As in TensorBoard, the beginning of a session voids the events of the run's earlier files from
+// its step on, except for the run's first session; of hyperparameters the first that a run has
+// count. A truncated file counts up to its end.
 func (l *Log) Read(run string, r *Reader) error {
 	to := l.run(run)
 	to.Files++
@@ -106,10 +106,10 @@ func (l *Log) run(name string) *Run {
 	return l.runs[name]
 }
 
-// Run is the run of that name, or nil.
+// Run returns the run of that name, or nil.
 func (l *Log) Run(name string) *Run { return l.runs[name] }
 
-// Runs are all runs, by name.
+// Runs returns all runs, by name.
 func (l *Log) Runs() []*Run {
 	var runs []*Run
 	for _, r := range l.runs {
@@ -119,7 +119,7 @@ func (l *Log) Runs() []*Run {
 	return runs
 }
 
-// Series are what was logged, by tag.
+// Series returns what was logged, by tag.
 func (r *Run) Series() []*Series {
 	var all []*Series
 	for _, s := range r.series {
@@ -129,10 +129,10 @@ func (r *Run) Series() []*Series {
 	return all
 }
 
-// Tag is the series of that tag, or nil.
+// Tag returns the series of that tag, or nil.
 func (r *Run) Tag(tag string) *Series { return r.series[tag] }
 
-// maxTags is how many tags a run may have: each costs memory.
+// maxTags is how many tags a run may have, because each takes memory.
 const maxTags = 100_000
 
 func (r *Run) add(e Event) error {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// fileMark is in the name of every event file, and TensorBoard recognizes one by nothing else.
+// fileMark is in the name of every event file; TensorBoard recognizes event files only by it.
 const fileMark = "tfevents"
 
-// IsEventFile says whether a path, slash-separated or local, is named like an event file.
+// IsEventFile reports whether a path, slash-separated or local, has the name of an event file.
 func IsEventFile(name string) bool {
 	return strings.Contains(path.Base(filepath.ToSlash(name)), fileMark)
 }
 
-// create makes a new event file in dir. Its name comes after that of every event file there,
-// whatever the clocks of those who wrote them said: files count in the order of their names.
+// create creates a new event file in dir. Its name sorts after that of every event file there,
+// whatever the clocks of their writers: files are read in the order of their names.
 func create(dir string, now time.Time, o Options) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func create(dir string, now time.Time, o Options) (*os.File, error) {
 	}
 }
 
-// nextSecond is now, or one more than the latest file of dir has in its name.
+// nextSecond returns now, or one more than the latest second in a file name of dir.
 func nextSecond(dir string, now int64) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -56,11 +56,11 @@ func nextSecond(dir string, now int64) (int64, error) {
 	return now, nil
 }
 
-// maxSeconds has ten digits: beyond, names no longer sort as numbers do.
+// maxSeconds has ten digits: larger numbers in names no longer sort as numbers do.
 const maxSeconds = 9_999_999_999
 
-// plainHost is a host's name without what would end a path element or a part of the file's name
-// that readers look for.
+// plainHost returns a host's name without characters that would end a path element or a part of the
+// file's name that readers look for.
 func plainHost(host string) string {
 	host = strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

@@ -9,13 +9,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// maxEvent is how long an event may be to be decoded, in bytes: the longest hold graphs.
+// maxEvent is the largest size of an event that is decoded, in bytes: the largest contain graphs.
 const maxEvent = 256 << 20
 
 // ErrNoEventFile is in the chain of the error for a file that does not begin as event files do.
 var ErrNoEventFile = errors.New("no event file")
 
-// Reader reads the events of one file in turn. It is not safe for concurrent use.
+// Reader reads the events of one file in turn. It is for one goroutine at a time.
 type Reader struct {
 	name    string
 	records *tfrecord.Reader
@@ -34,7 +34,7 @@ func OpenFile(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads events from in, which is not closed. Errors contain the name.
+// NewReader reads events from in, which it does not close. Errors contain the name.
 func NewReader(name string, in io.Reader) *Reader {
 	return &Reader{name: name, records: tfrecord.NewReader(name, in), file: io.NopCloser(nil)}
 }
@@ -42,9 +42,9 @@ func NewReader(name string, in io.Reader) *Reader {
 // Close closes the file that OpenFile opened.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Next returns the next event, io.EOF at the end. A file whose last event is cut short, because it
-// is still written or its writer died, ends with an error that has tfrecord.ErrTruncated in its
-// chain.
+// Next returns the next event, io.EOF at the end. A file whose last event is truncated, because it
+// is still being written or its writer died, ends with an error that has tfrecord.ErrTruncated in
+// its chain.
 func (r *Reader) Next() (Event, error) {
 	data, err := r.records.Next()
 	if err != nil {
@@ -64,7 +64,8 @@ func (r *Reader) Next() (Event, error) {
 	return event, nil
 }
 
-// begun makes no event file of one whose very first record can't be read for what it holds.
+// begun returns the error for a file that is not an event file, if its very first record can't be
+// read.
 func (r *Reader) begun(err error) error {
 	if r.number == 0 && tfrecord.Corrupt(err) && !errors.Is(err, tfrecord.ErrTruncated) {
 		return fmt.Errorf("%w: %w", ErrNoEventFile, err)

@@ -16,13 +16,13 @@ type Series struct {
 	Kind   Kind
 	Plugin string
 	Points []Point
-	Every  int // each point stands for so many: above 1 where there were too many to keep. The last one is always there
-	Count  int // of all points, about, where Every is above 1
+	Every  int // each point stands for so many: more than 1 if there were too many to keep; the last one is always kept
+	Count  int // number of all points, approximately if Every is more than 1
 
-	pending int // points since the last one that is kept for good
+	pending int // points since the last one that is kept permanently
 }
 
-// Point is one logged value. What its Value's Tag and Plugin say, the Series says.
+// Point is one logged value. The Tag and Plugin of its Value are left out: the Series has them.
 type Point struct {
 	Step int64
 	Time time.Time
@@ -56,7 +56,7 @@ func (s *Series) add(p Point) {
 	}
 }
 
-// thin leaves out every second point but the last: limits are odd.
+// thin leaves out every second point except the last: limits are odd.
 func (s *Series) thin() {
 	half := (len(s.Points) + 1) / 2
 	for i := range half {
@@ -77,17 +77,17 @@ func (s *Series) void(from int64) {
 	}
 }
 
-// Last is the last point.
+// Last returns the last point.
 func (s *Series) Last() Point { return s.Points[len(s.Points)-1] }
 
-// maxFiles is how many event files a run may have before a training that goes on makes one of them:
-// each interruption adds one, and there is no limit to interruptions.
+// maxFiles is how many event files a run may have before a resumed training merges them: each
+// interruption adds one, and their number is unlimited.
 const maxFiles = 16
 
-// merge makes one file of the event files of a run where there are many: the first, with the events
-// of all others behind its own. That changes nothing of what they say, since no session of theirs
-// voids anything (see Training.writer), and what is kept under the first one's name still begins as
-// it did.
+// merge merges the event files of a run if there are many: into the first, with the events of all
+// others after its own. That does not change their meaning, because none of their sessions voids
+// anything (see Training.writer), and what is kept under the first one's name still begins as it
+// did.
 func (t *Training) merge(run string) error {
 	var paths []string
 	for path := range t.state.Files {

@@ -9,12 +9,12 @@ import (
 	typespb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// maxElements is how many elements a tensor of an event may have to be looked at: histograms have a
+// maxElements is how many elements a tensor of an event may have to be decoded: histograms have a
 // hundred.
 const maxElements = 1 << 16
 
-// decodeTensor takes what the plugin's name promises from a tensor. A tensor of another plugin
-// stays KindOther.
+// decodeTensor decodes the content that the plugin's name promises from a tensor. A tensor of
+// another plugin stays KindOther.
 func (v *Value) decodeTensor(t *tensorpb.TensorProto) error {
 	switch v.Plugin {
 	case pluginScalars:
@@ -68,8 +68,8 @@ func sizes(t *tensorpb.TensorProto) (sizes []int64) {
 	return sizes
 }
 
-// numbers are the elements of a numeric tensor, from its content or from the list of its type,
-// where the last one stands for all that are missing (tensor.proto).
+// numbers returns the elements of a numeric tensor, from its content or from the list of its type,
+// whose last element stands for all missing ones (tensor.proto).
 func numbers(t *tensorpb.TensorProto) ([]float64, error) {
 	count := int64(1)
 	for _, size := range sizes(t) {
@@ -110,7 +110,7 @@ func elements(t *tensorpb.TensorProto) ([]float64, error) {
 	return nil, fmt.Errorf("tensor of %v: expected float, double, int32 or int64", t.GetDtype())
 }
 
-// either takes the elements from the content, of so many bytes each, or from the list.
+// either returns the elements from the content, of so many bytes each, or from the list.
 func either[T float32 | float64 | int32 | int64](list []T, content []byte, size int, read func([]byte) float64) ([]float64, error) {
 	if len(content)%size != 0 || len(content)/size > maxElements || len(list) > maxElements {
 		return nil, fmt.Errorf("tensor of %d bytes and %d listed elements: expected up to %d elements of %d bytes",

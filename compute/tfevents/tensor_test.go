@@ -28,7 +28,7 @@ func TestScalarsOfEveryTypeOfNumbersAreRead(t *testing.T) {
 	}
 }
 
-// A few bytes must not make much memory, and no panic.
+// A few bytes must not need much memory or cause a panic.
 func TestATensorThatIsNotAsItSaysIsRefused(t *testing.T) {
 	t.Parallel()
 	one := []float32{1}

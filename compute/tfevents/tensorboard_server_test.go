@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// A TensorBoard server, with its reader in Python and with the faster one in Rust, answers over
-// HTTP with our runs. Its log folder is the session's own, or the one above. Only then does it find
-// a session's metrics in runs below.
+// A TensorBoard server, with its reader in Python and with the faster one in Rust, returns our runs
+// over HTTP. Its log directory is the session's own, or the one above; only in the latter case does
+// it find a session's metrics in runs below.
 func TestATensorBoardServerShowsTheRuns(t *testing.T) {
 	t.Parallel()
 	dir := wholeLog(t)
@@ -43,7 +43,7 @@ type serverInput struct {
 	Fast            bool
 }
 
-// served is what the server's HTTP API answers.
+// served is the answer of the server's HTTP API.
 type served struct {
 	Losses    [][3]float64 // time, step, value
 	Text      []map[string]any
@@ -85,7 +85,7 @@ func (s served) checkSession(t *testing.T, run string) {
 	}
 }
 
-// server starts TensorBoard on a free port and asks it what its web page asks.
+// server starts TensorBoard on a free port and sends the requests of its web page.
 const server = `
 import json, time, urllib.parse, urllib.request
 from tensorboard import program

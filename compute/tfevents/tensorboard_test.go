@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// wholeLog is a log folder as a training leaves it that was interrupted after step 3 of 5:
-// hyperparameters and text in the folder itself, curves in train and validation.
+// wholeLog returns a log directory of a training that was interrupted after step 3 of 5:
+// hyperparameters and text in the directory itself, curves in train and validation.
 func wholeLog(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model_run")
@@ -135,10 +135,10 @@ def check(dir):
 	}
 }
 
-// A log that was interrupted again and again, its files merged on the way, read by TensorBoard's
-// reader in Python and by its server with the one in Rust: the same points as by Load, which are
-// those of an undisturbed training (training_test.go). The numbers are float32 on all sides: equal
-// to the bit.
+// A log that was interrupted repeatedly, whose files were merged, read by TensorBoard's reader in
+// Python and by its server with the one in Rust: the same points as with Load, which are those of
+// an uninterrupted training (training_test.go). The numbers are float32 on all sides: equal to the
+// bit.
 func TestTensorBoardReadsAResumedTraining(t *testing.T) {
 	t.Parallel()
 	keep, dir := t.TempDir(), ""

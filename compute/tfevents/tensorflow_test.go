@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// The event files that TFX's Trainer left, read here and by TensorFlow: values equal to the bit,
-// since both widen the same float32; times within a microsecond, since they go through nanoseconds
+// The event files that TFX's Trainer wrote, read here and by TensorFlow: values equal to the bit,
+// because both widen the same float32; times within a microsecond, because they are in nanoseconds
 // here.
 func TestTheCorpusIsReadAsTensorFlowReadsIt(t *testing.T) {
 	t.Parallel()
@@ -56,9 +56,9 @@ def check(dir):
 
 func seconds(p tfevents.Point) float64 { return float64(p.Time.UnixNano()) / 1e9 }
 
-// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms made of the
-// same numbers. Counts are equal; edges within 1e-12 of the range, since tf.linspace adds the parts
-// up in another order.
+// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms of the same
+// numbers. Counts are equal; edges within 1e-12 of the range, because tf.linspace sums the parts in
+// another order.
 func TestTensorFlowsOwnSummariesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

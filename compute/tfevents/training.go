@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// The runs of a training, as Keras names them. The log folder itself is a run too: hyperparameters
-// and text stand there.
+// The runs of a training, as Keras names them. The log directory itself is a run too: it has
+// hyperparameters and text.
 const (
 	runTrain      = "train"
 	runValidation = "validation"
 )
 
-// runs are all of a training's.
+// runs are all runs of a training.
 var runs = [...]string{".", runTrain, runValidation}
 
-// TrainingOptions say what a Training writes, and where.
+// TrainingOptions configure what a Training writes, and where.
 type TrainingOptions struct {
-	Dir string // the log folder: TFX's model_run
+	Dir string // the log directory: TFX's model_run
 
-	// Keep is a folder that survives an interruption together with the checkpoints: what was logged
-	// is copied there at each of them, so that a training that goes on elsewhere has its whole log.
-	// "": nowhere.
+	// Keep is a directory that survives an interruption together with the checkpoints: the log is
+	// copied to it at each of them, so that a training that resumes elsewhere has its whole log.
+	// "": none.
 	Keep string
 
 	EpochRows int64 // rows of training data; 0: not known, and the whole training is one epoch
@@ -31,13 +31,13 @@ type TrainingOptions struct {
 
 	LearningRate func() float64 // nil: it is not logged
 
-	// Histograms is every how many steps Weights are logged, 0 for never. Weights calls yield for
-	// each tensor.
+	// Histograms is the number of steps after which Weights are logged, 0 for never. Weights calls
+	// yield for each tensor.
 	Histograms int
 	Weights    func(yield func(name string, values []float32))
 
-	Session Session // what the training was given
-	Config  string  // the same as text for people, in Markdown; "": none
+	Session Session // the training's hyperparameters
+	Config  string  // the same as text for users, in Markdown; "": none
 
 	Now  func() time.Time // as in Options, like those below
 	Host string

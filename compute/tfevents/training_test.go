@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// curve holds the points of a log folder: run, tag, step and value.
+// curve has the points of a log directory: run, tag, step and value.
 type curve struct {
 	Run, Tag string
 	Steps    []int64
@@ -31,8 +31,8 @@ func curves(t testing.TB, dir string) (all []curve) {
 	return all
 }
 
-// training is of batches of 20 rows out of 50: an epoch is over within step 3, at the end of step
-// 5, within step 8 ...
+// training uses batches of 20 rows out of 50: an epoch ends within step 3, at the end of step 5,
+// within step 8 ...
 func training(dir, keep string, pid int) *tfevents.Training {
 	return tfevents.NewTraining(tfevents.TrainingOptions{
 		Dir: dir, Keep: keep, EpochRows: 50, BatchSize: 20, LearningRate: func() float64 { return 0.5 },
@@ -41,7 +41,7 @@ func training(dir, keep string, pid int) *tfevents.Training {
 	})
 }
 
-// loss is that of a step.
+// loss returns the loss of a step.
 func loss(step int64) float64 { return float64(step % 16) }
 
 func take(t testing.TB, l *tfevents.Training, from, to int64) {
@@ -67,8 +67,8 @@ func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 		{".", "evaluation_accuracy", []int64{14}, []float64{0.75}},
 		{"train", "batch_learning_rate", []int64{10}, []float64{0.5}},
 		{"train", "batch_loss", []int64{10, 14}, []float64{5.5, 12.5}}, // means of 1 to 10 and 11 to 14
-		// The last rows of steps 1 and 2, 3 to 5, 6 and 7, 8 to 10, 11 and 12, 13 and 14 lie in one
-		// epoch.
+		// The last rows of steps 1 and 2, 3 to 5, 6 and 7, 8 to 10, 11 and 12, 13 and 14 are in one
+		// epoch each.
 		{"train", "epoch_learning_rate", []int64{0, 1, 2, 3, 4, 5}, []float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5}},
 		{"train", "epoch_loss", []int64{0, 1, 2, 3, 4, 5}, []float64{1.5, 4, 6.5, 9, 11.5, 13.5}},
 		{"train", "kernel/histogram", []int64{7, 14}, []float64{0, 0}},
@@ -84,9 +84,9 @@ func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 	}
 }
 
-// A worker is lost after step 17, its last checkpoints being those of steps 11 and 12; the next one
-// has nothing but what was kept. It is lost too, and the third finds the checkpoint of step 21
-// damaged.
+// A worker is lost after step 17; its last checkpoints are those of steps 11 and 12. The next
+// worker has only what was kept. It is lost too, and the third finds that the checkpoint of step 21
+// is damaged.
 func TestATrainingThatGoesOnElsewhereHasTheWholeLog(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
@@ -148,8 +148,8 @@ func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 	}
 }
 
-// Only the checkpoint of step 12 has a log, and the training goes on from 20: what is between is
-// missing, and nothing else.
+// Only the checkpoint of step 12 has a log, and the training resumes from 20: only the part between
+// them is missing.
 func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
 	t.Parallel()
 	dir, keep := t.TempDir(), t.TempDir()
@@ -165,8 +165,9 @@ func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
 	}
 }
 
-// Interrupted after every second step, 200 times, and every fifth checkpoint is damaged, so that
-// the one before it counts: the log is that of an undisturbed training, in few files.
+// The training is interrupted after every second step, 200 times, and every fifth checkpoint is
+// damaged, so that the one before it counts: the log is that of an uninterrupted training, in few
+// files.
 func TestManyInterruptionsDoNotMakeManyFiles(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
@@ -196,13 +197,13 @@ func TestManyInterruptionsDoNotMakeManyFiles(t *testing.T) {
 		for _, run := range load(t, folder).Runs() {
 			files += run.Files
 		}
-		if files > 60 { // 17 and one each of the last checkpoints', in two runs
+		if files > 60 { // 17 and one for each of the last checkpoints, in two runs
 			t.Errorf("%d files", files)
 		}
 	}
 }
 
-// A copy of the folder that took many checkpoints has the log of the checkpoint with which it
+// A copy of the directory that takes many checkpoints has the log of the checkpoint with which it
 // began.
 func TestASlowCopyHasTheLogOfItsCheckpoint(t *testing.T) {
 	t.Parallel()
@@ -227,7 +228,7 @@ func TestASlowCopyHasTheLogOfItsCheckpoint(t *testing.T) {
 	}
 }
 
-// A training that begins anew in the folders of an older one has nothing of its log.
+// A training that begins anew in the directories of an older one does not keep its log.
 func TestANewTrainingBeginsANewLog(t *testing.T) {
 	t.Parallel()
 	dir, keep := t.TempDir(), t.TempDir()
@@ -245,8 +246,8 @@ func TestANewTrainingBeginsANewLog(t *testing.T) {
 	}
 }
 
-// What a checkpoint carries grows with the logarithm of the steps: 10 times as many add about
-// log2(10) * 1024 points to a curve.
+// The size of the log in a checkpoint grows with the logarithm of the steps: 10 times as many add
+// about log2(10) * 1024 points to a curve.
 func TestALogGrowsWithTheLogarithmOfTheSteps(t *testing.T) {
 	t.Parallel()
 	size := func(all int64) (size int64) {

@@ -41,7 +41,7 @@ func textValue(tag, text string) *summarypb.Summary_Value {
 	return taggedValue(tag, pluginText, summarypb.DataClass_DATA_CLASS_TENSOR, tensor)
 }
 
-// hparamsValue has all it says in its metadata. The tensor, of no elements, is there because a
+// hparamsValue has its content in the metadata. The tensor, without elements, is present because a
 // value must have one.
 func hparamsValue(tag string, content []byte) *summarypb.Summary_Value {
 	tensor := &tensorpb.TensorProto{Dtype: typespb.DataType_DT_FLOAT, TensorShape: shape(0)}
@@ -68,8 +68,8 @@ func shape(sizes ...int64) *shapepb.TensorShapeProto {
 	return s
 }
 
-// Bucket counts values from Left up to, not including, Right; the last bucket of a histogram has
-// its right edge too.
+// Bucket counts values from Left up to, not including, Right; the last bucket of a histogram
+// includes its right edge.
 type Bucket struct {
 	Left, Right float64
 	Count       float64
@@ -84,9 +84,9 @@ const bucketCount = 30
 //	width = (max - min) / n
 //	i     = min(floor((x - min) / width), n - 1)
 //
-// Values that are all the same are in the last bucket, and every edge is that value; without values
-// all is zero. NaN and infinities, of which TensorFlow makes a histogram without a meaning, are
-// left out.
+// If all values are the same they are in the last bucket, and every edge is that value; without
+// values everything is zero. NaN and infinities, with which TensorFlow's histogram is meaningless,
+// are left out.
 func Buckets(values []float32, n int) []Bucket {
 	buckets := make([]Bucket, n)
 	low, high, count := span(values)
@@ -110,7 +110,7 @@ func Buckets(values []float32, n int) []Bucket {
 	return buckets
 }
 
-// span is the least and the greatest of the finite values, and how many those are.
+// span returns the least and the greatest of the finite values, and how many those are.
 func span(values []float32) (low, high float64, count int) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

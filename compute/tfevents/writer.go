@@ -15,11 +15,11 @@ import (
 
 // Options of Open. The zero value begins a new log.
 type Options struct {
-	// From is the first step that will be written: what earlier files of the folder hold from there
-	// on counts no longer. A training that goes on from a checkpoint of step S gives S+1.
+	// From is the first step that will be written: events in earlier files of the directory no
+	// longer count from there on. A training that resumes from a checkpoint of step S sets S+1.
 	From int64
 
-	Now  func() time.Time // default: time.Now. Every event carries the time; nothing else depends on it
+	Now  func() time.Time // default: time.Now. Every event has the time; nothing else depends on it
 	Host string           // in the file's name. Default: this machine's
 	PID  int              // likewise. Default: this process's
 }
@@ -33,11 +33,11 @@ const (
 	flushAfter = 5 * time.Second
 )
 
-// Writer adds to the log of one run. It is not safe for concurrent use. Close it: what it was given
-// may still be in memory.
+// Writer appends to the log of one run. It is for one goroutine at a time. It must be closed,
+// because events may still be in memory.
 //
-// Tags are free text; TensorBoard groups them by what comes before the first slash. Steps are
-// whatever a curve is drawn over, batches mostly, and rise from one call to the next of the same
+// Tags are free text; TensorBoard groups them by the part before the first slash. Steps are the
+// x-axis of a curve, usually batches, and must increase from one call to the next with the same
 // tag.
 type Writer struct {
 	file    *os.File
@@ -47,8 +47,8 @@ type Writer struct {
 	size    int64 // bytes of events so far, about
 }
 
-// Open begins a new event file in dir, which is made if need be. The same options, clock and calls
-// give the same bytes.
+// Open begins a new event file in dir, which it creates if needed. The same options, clock and
+// calls give the same bytes.
 func Open(dir string, o Options) (*Writer, error) {
 	o = o.withDefaults()
 	now := o.Now()
@@ -77,8 +77,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// begin writes what every file begins with: its version, and from which step on it counts.
-// TensorBoard takes the first session of a run for its beginning and voids steps at all later ones.
+// begin writes the first events of a file: its version, and the step from which it counts.
+// TensorBoard takes the first session of a run as its beginning and voids steps at all later ones.
 func (w *Writer) begin(now time.Time, from int64) error {
 	version := &eventpb.Event{
 		WallTime: seconds(now), What: &eventpb.Event_FileVersion{FileVersion: fileVersion},
@@ -96,12 +96,12 @@ func (w *Writer) Scalar(step int64, tag string, value float64) error {
 	return w.add(step, scalarValue(tag, value))
 }
 
-// Histogram logs how values are spread, in 30 buckets as Buckets makes them.
+// Histogram logs the distribution of values, in 30 buckets as Buckets makes them.
 func (w *Writer) Histogram(step int64, tag string, values []float32) error {
 	return w.add(step, histogramValue(tag, Buckets(values, bucketCount)))
 }
 
-// Text logs a text, which TensorBoard shows as Markdown.
+// Text logs a text, which TensorBoard displays as Markdown.
 func (w *Writer) Text(step int64, tag, text string) error {
 	return w.add(step, textValue(tag, text))
 }
@@ -124,16 +124,16 @@ func (w *Writer) add(step int64, v *summarypb.Summary_Value) error {
 func (w *Writer) append(e *eventpb.Event) error {
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("encode event: %w", err) // a tag that is no UTF-8
+		return fmt.Errorf("encode event: %w", err) // a tag that is not UTF-8
 	}
 	w.size += int64(len(data))
 	return w.records.Append(data)
 }
 
-// Name is the path of the file that is written.
+// Name returns the path of the file that is being written.
 func (w *Writer) Name() string { return w.file.Name() }
 
-// Flush hands all events to the file, for whoever reads it while it grows.
+// Flush writes all events to the file, for readers while it grows.
 func (w *Writer) Flush() error {
 	w.flushed = w.now()
 	return w.records.Flush()
@@ -142,5 +142,5 @@ func (w *Writer) Flush() error {
 // Close ends the file.
 func (w *Writer) Close() error { return errors.Join(w.records.Close(), w.file.Close()) }
 
-// seconds is the time of an event: since 1970.
+// seconds returns the time of an event: since 1970.
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tfevents"
 )
 
-// ticking is a clock that goes on by a second whenever it is asked.
+// ticking returns a clock that advances by a second with each call.
 func ticking() func() time.Time {
 	now := time.Unix(1_800_000_000, 0)
 	return func() time.Time { now = now.Add(time.Second); return now }
@@ -25,7 +25,7 @@ func open(t testing.TB, dir string, from int64) *tfevents.Writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.Close() }) // a second time, where the test did it
+	t.Cleanup(func() { _ = w.Close() }) // the second time, if the test has closed it
 	return w
 }
 

@@ -7,14 +7,15 @@ import (
 )
 
 // Batch is some rows of data, column by column. Its buffers belong to the Reader or Decoder that
-// filled it: what Next returned is overwritten by the next Next, so copy what must live longer.
+// filled it: the next call of Next overwrites the result of the last one, so copy values that must
+// live longer.
 type Batch struct {
 	Rows    int
 	Columns []Column // in the order of the Spec: sorted by name
-	Origins []Origin // where each row comes from; none from a Decoder, which knows of no files
+	Origins []Origin // where each row comes from; none from a Decoder, which doesn't know files
 }
 
-// Origin is where a row lies: File is as errors name it.
+// Origin is the position of a row; File is as errors name it.
 type Origin struct {
 	File   string
 	Record int64 // number of the record in the file, from 0
@@ -36,9 +37,9 @@ type Column struct {
 	Data   []byte  // all values of a Bytes feature, one after another
 	Ends   []int32 // where each ends in Data
 
-	// Of the Feature, and asked for in every row.
+	// Properties of the Feature that every row needs.
 	size    int  // Size()
-	kindTag byte // with which its list begins in a tf.Feature
+	kindTag byte // tag with which its list begins in a tf.Feature
 	head    head // of a feature with a shape
 }
 
@@ -54,7 +55,7 @@ func headOf(floats int) head {
 	all := protowire.AppendVarint([]byte{byte(Float)<<3 | byte(protowire.BytesType)}, uint64(len(list)+4*floats))
 	all = append(all, list...)
 	if floats == 0 || len(all) > 8 {
-		return head{bytes: 1} // fits nothing
+		return head{bytes: 1} // nothing has this head
 	}
 	mask := uint64(1)<<(8*len(all)) - 1
 	return head{len(all), binary.LittleEndian.Uint64(append(all, 0, 0, 0, 0)), mask}
@@ -78,15 +79,15 @@ func (b *Batch) Reset() {
 	}
 }
 
-// dropPart removes the values of a row that was begun and not finished.
+// dropPart removes the values of an unfinished row.
 func (b *Batch) dropPart() {
 	for i := range b.Columns {
 		b.Columns[i].keepRows(b.Rows)
 	}
 }
 
-// Column returns the column of the feature of that name, the plain one where a Sequence has the
-// same name, or nil.
+// Column returns the column of the feature of that name, the plain one if a Sequence has the same
+// name, or nil.
 func (b *Batch) Column(name string) *Column {
 	for i := range b.Columns {
 		if b.Columns[i].Feature.Name == name {
@@ -96,7 +97,7 @@ func (b *Batch) Column(name string) *Column {
 	return nil
 }
 
-// Len is the number of values in all rows.
+// Len returns the number of values in all rows.
 func (c *Column) Len() int {
 	switch c.Feature.Kind {
 	case Float:
@@ -118,8 +119,8 @@ func (c *Column) Bytes(i int) []byte {
 	return c.Data[start:c.Ends[i]:c.Ends[i]]
 }
 
-// Row returns which values row r has: from start up to, not including, end. For a Sequence these
-// are all values of all its steps.
+// Row returns the range of row r's values: from start up to, not including, end. For a Sequence
+// these are all values of all its steps.
 func (c *Column) Row(r int) (start, end int) {
 	start, end = int(c.Offsets[r]), int(c.Offsets[r+1])
 	if c.Feature.Sequence {

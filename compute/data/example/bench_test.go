@@ -12,7 +12,7 @@ import (
 
 const benchRows = 20_000
 
-// benchSpec is 21 features as tabular data has them: 8 floats, 6 integers, 5 strings, a vector of 4
+// benchSpec returns 21 features, as in tabular data: 8 floats, 6 integers, 5 strings, a vector of 4
 // floats and a label.
 func benchSpec() example.Spec {
 	var spec example.Spec
@@ -30,7 +30,7 @@ func benchSpec() example.Spec {
 }
 
 // writeBench writes rows for the spec, about 630 bytes each. With mixed, every row has its features
-// in another order, as Python writes them; else all have one order, as Go and Java do.
+// in another order, as Python writes them; else all have one order, as with Go and Java.
 func writeBench(tb testing.TB, name string, mixed bool) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -106,7 +106,7 @@ func benchmarkReader(b *testing.B, o example.Options) {
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkDecode is the parser alone, on one core.
+// BenchmarkDecode measures only the parser, on one core.
 func BenchmarkDecode(b *testing.B) {
 	for _, mixed := range []bool{false, true} {
 		b.Run(map[bool]string{false: "one-order", true: "mixed"}[mixed], func(b *testing.B) {

@@ -7,12 +7,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Builder puts a tf.Example or a tf.SequenceExample together, for those who publish data and for
-// tests. Methods add one feature each and may be chained; a feature without values is there, with
-// an empty list, which is how TFX writes a missing cell. Adding a name twice makes the second
-// count.
+// Builder builds a tf.Example or a tf.SequenceExample, for publishers of data and for tests.
+// Methods add one feature each and may be chained; a feature without values has an empty list,
+// which is how TFX writes a missing cell. If a name is added twice the second counts.
 //
-// The zero value is an empty example. Features stand in the order in which they were added.
+// The zero value is an empty example. Features have the order in which they were added.
 type Builder struct {
 	entries []byte // of Features
 	lists   []byte // of FeatureLists
@@ -42,7 +41,7 @@ func (b *Builder) String(name string, values ...string) *Builder {
 	return b.Bytes(name, list...)
 }
 
-// Unset adds a feature without a kind, which reads as a missing one: TFX writes it for a column
+// Unset adds a feature without a kind, which is read as a missing one: TFX writes it for a column
 // without any value.
 func (b *Builder) Unset(name string) *Builder {
 	b.entries = appendMessage(b.entries, 1, appendMessage(appendMessage(nil, 1, []byte(name)), 2, nil))
@@ -77,9 +76,10 @@ func appendMessage(to []byte, field int, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, protowire.Number(field), protowire.BytesType), message)
 }
 
-// appendShort appends the values of a feature that is as nearly all are: one list of the column's
-// kind, in one part, shorter than 128 bytes, with as many values as there must be. It says whether
-// it is; if not, nothing is appended. It took half off the time of parsing when it was added.
+// appendShort appends the values of a feature in the usual form: one list of the column's kind, in
+// one part, shorter than 128 bytes, with the required number of values. It returns whether the
+// feature has that form; if not, nothing is appended. It halved the time of parsing when it was
+// added.
 func (c *Column) appendShort(feature []byte) bool {
 	const valuesTag = 1<<3 | byte(protowire.BytesType)
 	n := len(feature)
@@ -106,7 +106,7 @@ func (c *Column) appendShort(feature []byte) bool {
 	return true
 }
 
-// fits says whether a row may have n values.
+// fits reports whether a row may have n values.
 func (c *Column) fits(n int) bool { return n == c.size || c.Feature.VarLen() }
 
 // appendShortInts appends integers, varints of any size. A negative one takes ten bytes.
@@ -144,9 +144,9 @@ func (c *Column) appendShortSteps(list []byte) []byte {
 	return list
 }
 
-// FloatSteps adds a list of features of 32-bit floats to the feature_lists: Build returns a
-// tf.SequenceExample then, whose context is made of the other features. Each step has values of its
-// own, none too.
+// FloatSteps adds a list of features of 32-bit floats to the feature_lists: Build then returns a
+// tf.SequenceExample whose context has the other features. Each step has values of its own,
+// possibly none.
 func (b *Builder) FloatSteps(name string, steps ...[]float32) *Builder {
 	return addSteps(b, name, Float, steps, packedFloats)
 }

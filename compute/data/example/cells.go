@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// appendFixedFloats is appendCells of a feature with a shape. As every value is as long as all
-// others, so is what stands before the floats: Column.head.
+// appendFixedFloats is appendCells of a feature with a shape. All values have the same length, so
+// the bytes before the floats are the same too: Column.head.
 func (c *Column) appendFixedFloats(records []rec, found []span) (rows int, err error) {
 	size, start := c.size, len(c.Floats)
 	end := start + size*len(found)
@@ -48,8 +48,8 @@ func (c *Column) closeFixed(rows int) {
 	}
 }
 
-// shortList says whether v is a tf.Feature with one list of the kind, in one part, shorter than 128
-// bytes in all: four bytes, and then the list's values.
+// shortList reports whether v is a tf.Feature with one list of the kind, in one part, shorter than
+// 128 bytes in all: four bytes, and then the list's values.
 func shortList(v []byte, kindTag byte) bool {
 	n := len(v)
 	return n >= 4 && n <= 2+0x7f &&
@@ -106,14 +106,14 @@ func (c *Column) appendIntLists(records []rec, found []span) (rows int, err erro
 	return len(found), nil
 }
 
-// smallInt is what a tf.Feature with one list of the kind begins with, where that has one byte of
+// smallInt returns the first bytes of a tf.Feature with one list of the kind that has one byte of
 // values.
 func smallInt(kindTag byte) uint32 {
 	return uint32(kindTag) | 3<<8 | uint32(tag1)<<16 | 1<<24
 }
 
-// onlyVarint reads the varint that takes size bytes, 1 to 8, from at on. It says whether that is
-// what is there; not so too where m ends within eight bytes.
+// onlyVarint reads the varint of size bytes, 1 to 8, at at. ok is false if there is none of that
+// size, or if m ends within eight bytes.
 func onlyVarint(m []byte, at, size int) (x int64, ok bool) {
 	if at+8 > len(m) {
 		return 0, false
@@ -148,8 +148,8 @@ func (c *Column) appendByteLists(records []rec, found []span) (rows int, err err
 	return len(found), nil
 }
 
-// appendShortBytes appends from[at:end]. Up to 16 bytes are copied as two numbers where the
-// capacity allows it, which is quicker than a call that asks how many they are.
+// appendShortBytes appends from[at:end]. Up to 16 bytes are copied as two numbers if the capacity
+// allows it, which is faster than a call that depends on their number.
 func appendShortBytes(to, from []byte, at, end int) []byte {
 	n, size := len(to), end-at
 	if size > 16 || at+16 > len(from) || n+16 > cap(to) {

@@ -2,13 +2,13 @@ package example
 
 import "math"
 
-// chunkRows is how many records are decoded at once: all features are found first, and then a
-// column after the other is filled, each by a loop of its own. Enough for such a loop to be worth
-// its beginning, few enough for what was found to stay near.
+// chunkRows is how many records are decoded at once: all features are found first, and then one
+// column after the other is filled, each by a loop of its own. It is large enough to amortize the
+// start of such a loop, and small enough for the features to stay in the cache.
 const chunkRows = 64
 
-// appendAll appends records as rows of b, as Append does one after the other. It stops at the first
-// bad one; rows is how many there are before it.
+// appendAll appends records as rows of b, as repeated calls of Append do. It stops at the first bad
+// one; rows is how many there are before it.
 func (d *Decoder) appendAll(b *Batch, records []rec) (rows int, err error) {
 	for len(records) > 0 {
 		n, err := d.appendChunk(b, records[:min(len(records), chunkRows)])
@@ -21,7 +21,8 @@ func (d *Decoder) appendAll(b *Batch, records []rec) (rows int, err error) {
 	return rows, nil
 }
 
-// appendChunk appends the regular records at the beginning, or else the first record, which isn't.
+// appendChunk appends the regular records at the beginning, or else the first record, which isn't
+// regular.
 func (d *Decoder) appendChunk(b *Batch, records []rec) (rows int, err error) {
 	n := 0
 	for n < len(records) && d.regular(records[n].data, n) {
@@ -36,8 +37,8 @@ func (d *Decoder) appendChunk(b *Batch, records []rec) (rows int, err error) {
 	return d.appendRegular(b, records[:n])
 }
 
-// appendRegular fills the columns from what was found. Of several mistakes it returns that of the
-// first row, and of its first column.
+// appendRegular fills the columns from the features that were found. Of several errors it returns
+// that of the first row, and of its first column.
 func (d *Decoder) appendRegular(b *Batch, records []rec) (rows int, err error) {
 	rows = len(records)
 	bytes := 0
@@ -59,7 +60,7 @@ func (d *Decoder) appendRegular(b *Batch, records []rec) (rows int, err error) {
 }
 
 // appendCells appends one row for each record, from where it was found. It stops at the first bad
-// one; rows is how many there are before it. bytes is what all the records take.
+// one; rows is how many there are before it. bytes is the size of all records.
 func (c *Column) appendCells(records []rec, found []span, bytes int) (rows int, err error) {
 	if c.Feature.Sequence || c.Len()+len(c.Data)+bytes+len(found)*c.size > math.MaxInt32 {
 		return c.appendEach(records, found)
@@ -77,7 +78,7 @@ func (c *Column) appendCells(records []rec, found []span, bytes int) (rows int, 
 	}
 }
 
-// appendEach is appendCells for all that there is.
+// appendEach is appendCells for features of any form.
 func (c *Column) appendEach(records []rec, found []span) (rows int, err error) {
 	for i, at := range found {
 		if err := c.appendAny(at.in(records[i].data)); err != nil {
@@ -95,7 +96,7 @@ func (c *Column) appendAny(value []byte) error {
 	return c.appendRow(value)
 }
 
-// in is what lies there in a record; nil if nothing does.
+// in returns the bytes of the span in a record; nil if it is empty.
 func (s span) in(record []byte) []byte {
 	if s.at == 0 {
 		return nil

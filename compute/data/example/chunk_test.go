@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// chunkSpec has a column of each sort that has a loop of its own, and of those that have none.
+// chunkSpec has a column of each sort that has a loop of its own, and of those that don't.
 func chunkSpec() example.Spec {
 	return example.Spec{
 		{Name: "a_measure_at_noon_as_mean", Kind: example.Float, Shape: []int{1}},
@@ -29,8 +29,8 @@ func chunkSpec() example.Spec {
 	}
 }
 
-// drawRecord is most often as a writer makes it, with features left out, of other sizes and in any
-// order.
+// drawRecord returns records that are mostly as a writer makes them, with features left out, of
+// other sizes and in any order.
 func drawRecord(random *rand.Rand) []byte {
 	parts := []func(*example.Builder){
 		func(b *example.Builder) { b.Float("a_measure_in_june_as_mean", random.Float32()) },
@@ -90,7 +90,7 @@ func sameAsOneByOne(t *testing.T, records [][]byte) {
 	}
 }
 
-// contents are a column's slices, of floats their bits.
+// contents returns a column's slices; for floats their bits.
 func contents(c *example.Column) string {
 	var bits []uint32
 	for _, v := range c.Floats {
@@ -124,7 +124,7 @@ func TestManyRecordsAreReadAsOneByOne(t *testing.T) {
 	}
 }
 
-// What begins as one small integer does, and isn't one.
+// Bytes that begin like one small integer, and aren't one.
 func TestOddIntegersAreReadAsOneByOne(t *testing.T) {
 	t.Parallel()
 	record := func(feature ...byte) []byte {

@@ -2,16 +2,16 @@ package example
 
 import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 
-// Composite is a tensor of another name than the columns it is put together of, as a schema says.
-// Putting it together is the reader's business.
+// Composite is a tensor with another name than the columns that it consists of, according to a
+// schema. The reader of the columns has to assemble it.
 type Composite struct {
 	Name    string
 	Values  string   // the column that holds the values
-	Indices []string // the columns that hold the place of each value, one a dimension; none if it is ragged
+	Indices []string // the columns with the position of each value, one a dimension; none if it is ragged
 }
 
-// Composites are the schema's sparse features and those tensor representations that need more than
-// a column of their own name.
+// Composites returns the schema's sparse features and those tensor representations that need more
+// than a column of their own name.
 func (s *Schema) Composites() []Composite {
 	var list []Composite
 	for _, f := range s.proto.GetSparseFeature() {

@@ -2,10 +2,10 @@ package example
 
 import "fmt"
 
-// Decoder turns serialized tf.Examples and tf.SequenceExamples into rows of a Batch, guided by a
-// Spec, without an intermediate form. It is not safe for concurrent use.
+// Decoder decodes serialized tf.Examples and tf.SequenceExamples into rows of a Batch, as a Spec
+// defines, without an intermediate form. It is for one goroutine at a time.
 //
-// It reads what TensorFlow's parser reads, with these rules:
+// It accepts what TensorFlow's parser accepts, with these rules:
 //
 //   - a key that is absent, a Feature with no kind set, an empty record: the default, an error
 //     where a FixedLen feature has none, and no values for a VarLen one;
@@ -18,11 +18,11 @@ import "fmt"
 //     not AllowMissing; a step with no kind set: no values;
 //   - features that the Spec does not name: ignored.
 //
-// Encodings that no writer makes are read as protocol buffers have them. TensorFlow's op refuses
-// most (an unknown field inside Features, a map entry without a value), and of a list in two parts
-// reads the first only.
+// Encodings that no writer uses are read as protocol buffers define them. TensorFlow's op refuses
+// most of them (an unknown field inside Features, a map entry without a value), and reads only the
+// first part of a list in two parts.
 //
-// A tf.Example is read as a tf.SequenceExample that has a context only: the two are the same on the
+// A tf.Example is read as a tf.SequenceExample that has only a context: the two are the same on the
 // wire.
 type Decoder struct {
 	spec    Spec
@@ -62,8 +62,8 @@ func (d *Decoder) appendRow(c *Column, i int) error {
 	return c.appendRow(d.context.values[i])
 }
 
-// scan finds the features in a record, and leaves them serialized. That the last of two equal keys
-// counts is then a matter of overwriting.
+// scan finds the features in a record, and leaves them serialized. Of two equal keys the last
+// overwrites the first.
 func (d *Decoder) scan(record []byte) error {
 	d.context.reset()
 	d.lists.reset()

@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// message is a length-delimited field.
+// message returns a length-delimited field.
 func message(number protowire.Number, parts ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
 }
 
-// entryA is an entry of Features: key a, and a Feature of these fields.
+// entryA returns an entry of Features: key a, and a Feature of these fields.
 func entryA(values ...[]byte) []byte {
 	return message(1, message(1, []byte("a")), message(2, values...))
 }
@@ -26,8 +26,8 @@ func exampleOf(entries ...[]byte) []byte { return message(1, entries...) }
 
 func floats(values ...float32) []byte { return new(example.Builder).Float("a", values...).Build() }
 
-// What TensorFlow's parser does with each of these is the yardstick; TestParsesAsTensorFlowDoes
-// asks it.
+// tableOfEdges returns unusual encodings. TensorFlow's parser defines the expected result of each;
+// TestParsesAsTensorFlowDoes asks it.
 func tableOfEdges() map[string][]byte {
 	packed := func(values ...float32) []byte { return message(1, fixed32s(values...)) }
 	return map[string][]byte{
@@ -57,7 +57,7 @@ func fixed32s(values ...float32) []byte {
 	return b[len(b)-4*len(values):]
 }
 
-// unpacked is one float as an element of a FloatList.
+// unpacked returns one float as an element of a FloatList.
 func unpacked(v float32) []byte {
 	return append(protowire.AppendTag(nil, 1, protowire.Fixed32Type), fixed32s(v)...)
 }
@@ -215,7 +215,7 @@ func TestColumnsOfRaggedRows(t *testing.T) {
 	}
 }
 
-// rows gives the values of a column, row by row.
+// rows returns the values of a column, row by row.
 func rows(b *example.Batch, name string) (rows []any) {
 	c := b.Column(name)
 	for r := range b.Rows {

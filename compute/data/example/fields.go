@@ -3,15 +3,15 @@ package example
 import "google.golang.org/protobuf/encoding/protowire"
 
 // fields finds the entries of a map field of a record: Features or FeatureLists, from key to a
-// message left serialized. Finding all before any is parsed makes the order in which they are
-// parsed the same in every record, which is quicker by a tenth where theirs isn't.
+// serialized message. It finds all before any is parsed, so that they are parsed in the same order
+// in every record, which is a tenth faster if the records' order differs.
 type fields struct {
 	any    bool
-	index  names    // of a name in the Spec
-	values [][]byte // of the record at hand, by index in the Spec; nil if absent, and only then
+	index  names    // of names in the Spec
+	values [][]byte // of the current record, by index in the Spec; nil if absent, and only then
 }
 
-// newFields is of those features of spec that are Sequences, or of those that aren't.
+// newFields returns fields for those features of spec that are Sequences, or for those that aren't.
 func newFields(spec Spec, sequence bool) fields {
 	s := fields{values: make([][]byte, len(spec))}
 	names := make([]string, len(spec))
@@ -47,8 +47,8 @@ func (s *fields) scan(entries []byte) error {
 	return nil
 }
 
-// shortEntry splits the first entry off a map as nearly all are: the key, then the value, all
-// shorter than 128 bytes. Size is that of the entry, 0 for one that isn't so.
+// shortEntry splits off the first entry of a map in the usual form: the key, then the value, all
+// shorter than 128 bytes. size is that of the entry, 0 if it has another form.
 func shortEntry(m []byte) (key, value []byte, size int) {
 	const (
 		entryTag = 1<<3 | byte(protowire.BytesType)
@@ -65,7 +65,7 @@ func shortEntry(m []byte) (key, value []byte, size int) {
 	return m[4:at], m[at+2 : end : end], end
 }
 
-// anyEntry splits the first field off a map field's message. Value is nil if it is no entry.
+// anyEntry splits off the first field of a map field's message. value is nil if it is not an entry.
 func anyEntry(m []byte) (key, value []byte, size int, err error) {
 	f, rest, err := nextField(m)
 	if err != nil || !f.message(1) {
@@ -75,8 +75,8 @@ func anyEntry(m []byte) (key, value []byte, size int, err error) {
 	return key, value, len(m) - len(rest), err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy
-// has capacity for more, so that many small parts are not copied again and again.
+// joined joins the parts of a message. The first one belongs to the record and is not changed; a
+// copy has capacity for more, so that many small parts are not copied repeatedly.
 type joined struct{ own bool }
 
 func (j *joined) append(value, part []byte) []byte {
@@ -86,10 +86,9 @@ func (j *joined) append(value, part []byte) []byte {
 	return append(value, part...)
 }
 
-// entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is
-// the empty string and the empty message; a key that comes twice is the last one; a value that
-// comes twice is, as for every message, the values merged, and merging serialized messages is
-// joining them.
+// entry splits a map entry: field 1 is the key, field 2 the value. A missing one is the empty
+// string or the empty message; of two keys the last counts; two values are merged, as for every
+// message, and merging serialized messages means joining them.
 func entry(message []byte) (key, value []byte, err error) {
 	var parts joined
 	for len(message) > 0 {
@@ -108,7 +107,7 @@ func entry(message []byte) (key, value []byte, err error) {
 		}
 	}
 	if value == nil {
-		value = []byte{} // there, and empty
+		value = []byte{} // present, and empty
 	}
 	return key, value, nil
 }

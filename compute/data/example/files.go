@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Files are the files that glob patterns match, as TFX hands them to a module:
-// <folder>/Split-<name>/*. The files of each pattern come sorted, patterns in the order given, no
-// file twice, folders left out. A pattern that is the path of a file is that file. A pattern
-// without any file is an error that names it.
+// Files returns the files that glob patterns match, as TFX passes them to a module:
+// <folder>/Split-<name>/*. The files of each pattern are sorted, patterns are in the order given,
+// no file occurs twice, and directories are left out. A pattern that is the path of a file stands
+// for that file. A pattern without any file is an error that names it.
 func Files(patterns ...string) ([]string, error) {
 	if len(patterns) == 0 {
 		return nil, inputError{errors.New("find examples: no patterns given")}
@@ -54,8 +54,8 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// shortName is how a file is named in errors: with its split and without what lies above, which is
-// some folder of ours.
+// shortName returns a file's name for errors: with its split, but without the directories above it,
+// which are the worker's own.
 func shortName(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// goldenLine is one line of golden.jsonl: a call of the model that TFX's Trainer made, by
-// TensorFlow.
+// goldenLine is one line of golden.jsonl: TensorFlow's call of the model that TFX's Trainer made.
 type goldenLine struct {
 	Example     []byte                 `json:"example_b64"`
 	Transformed map[string][][]float64 `json:"transform_features"`
@@ -22,7 +21,7 @@ func goldenLines(t *testing.T, r io.Reader) (lines []goldenLine) {
 			if len(lines) < 100 {
 				t.Fatal(err)
 			}
-			break // after the eval split come lines with "Infinity", a string
+			break // lines with "Infinity", a string, follow the eval split
 		}
 		lines = append(lines, line)
 	}

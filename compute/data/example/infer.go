@@ -11,8 +11,9 @@ import (
 
 type representations map[string]*schemapb.TensorRepresentation
 
-// representations are the schema's tensors by name: those it represents itself, and one for each
-// feature that is no part of those (InferTensorRepresentationsFromMixedSchema of tfx_bsl).
+// representations returns the schema's tensors by name: those that it represents itself, and one
+// for each feature that is not part of those (InferTensorRepresentationsFromMixedSchema of
+// tfx_bsl).
 func (s *Schema) representations() (representations, error) {
 	inferred, err := s.infer()
 	if err != nil {
@@ -37,8 +38,9 @@ func (s *Schema) representations() (representations, error) {
 	return all, nil
 }
 
-// infer makes tensors of the features alone: of those with a shape dense ones, which must always be
-// there, of all others VarLen ones. What a sparse feature names is a part of that only.
+// infer makes tensors of the features alone: dense ones for those with a shape, which must always
+// be present, VarLen ones for all others. A feature that a sparse feature names is only a part of
+// that.
 func (s *Schema) infer() (representations, error) {
 	left := map[string]*schemapb.Feature{} // of features with one name the last counts
 	for _, f := range s.proto.GetFeature() {
@@ -56,7 +58,7 @@ func (s *Schema) infer() (representations, error) {
 	return all, nil
 }
 
-// add makes the tensors of a feature; none if it is not in use.
+// add adds the tensors of a feature; none if it is not in use.
 func (all representations) add(f *schemapb.Feature, asRagged bool) error {
 	switch {
 	case !inUse(f):
@@ -75,7 +77,7 @@ func (all representations) add(f *schemapb.Feature, asRagged bool) error {
 	return nil
 }
 
-// addSteps makes a ragged tensor of each feature in a struct: these are the feature_lists of
+// addSteps adds a ragged tensor for each feature in a struct: these are the feature_lists of
 // tf.SequenceExamples.
 func (all representations) addSteps(f *schemapb.Feature) error {
 	if len(f.GetStructDomain().GetSparseFeature()) > 0 {
@@ -92,7 +94,7 @@ func (all representations) addSteps(f *schemapb.Feature) error {
 
 var errStructOfSparse = errors.New("sparse features inside a struct aren't read")
 
-// inferSparse makes the tensors of sparse features, and takes the features that they are made of
+// inferSparse makes the tensors of sparse features, and removes the features that they consist of
 // from left.
 func (s *Schema) inferSparse(left map[string]*schemapb.Feature) (representations, error) {
 	all := representations{}
@@ -109,8 +111,8 @@ func (s *Schema) inferSparse(left map[string]*schemapb.Feature) (representations
 	return all, nil
 }
 
-// sparse takes its dense shape from the domains of the indices: 0 to max, or of a size not known
-// where there is none.
+// sparse derives its dense shape from the domains of the indices: 0 to max, or an unknown size if
+// there is none.
 func sparse(f *schemapb.SparseFeature, left map[string]*schemapb.Feature) (*schemapb.TensorRepresentation, error) {
 	values := f.GetValueFeature().GetName()
 	t := &schemapb.TensorRepresentation_SparseTensor{DenseShape: &schemapb.FixedShape{}, ValueColumnName: &values, AlreadySorted: f.IsSorted}

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// largeRecords is a gzip file of records of so many bytes, most of which are in a feature x.
+// largeRecords returns a gzip file of records of so many bytes, most of which are in a feature x.
 func largeRecords(t *testing.T, records, size int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "large.gz")
@@ -41,7 +41,7 @@ func largeRecords(t *testing.T, records, size int) string {
 	return path
 }
 
-// read reads until an error, and says how many rows there were.
+// read reads until an error, and returns how many rows there were.
 func read(t *testing.T, o example.Options) (rows int, err error) {
 	t.Helper()
 	o.Epochs = 1
@@ -59,8 +59,8 @@ func read(t *testing.T, o example.Options) (rows int, err error) {
 	}
 }
 
-// A small file of large records is read record by record, or ends with an error that says which
-// limit it goes beyond.
+// A small file of large records is read record by record, or reading ends with an error that names
+// the limit.
 func TestLargeRecordsOfASmallFileAreBounded(t *testing.T) {
 	t.Parallel()
 	const size, records = 4 << 20, 40
@@ -88,7 +88,7 @@ func TestLargeRecordsOfASmallFileAreBounded(t *testing.T) {
 	}
 }
 
-// Blocks of large records don't wait side by side: what is read ahead stays bounded.
+// Blocks of large records don't wait at the same time: the amount that is read ahead stays limited.
 func TestLargeRecordsAreNotReadFarAhead(t *testing.T) {
 	const size = 32 << 20
 	r, err := example.Open(example.Options{

@@ -5,25 +5,25 @@ import (
 	"math/bits"
 )
 
-// names finds the column of a name: a hash table with open addressing that is filled once and holds
-// few names in many slots. Of a name its length, its first, its last and its second eight bytes are
-// kept as numbers. They are all there is to a name of up to 24 bytes, so that most names are found
+// names finds the column of a name: a hash table with open addressing that is filled once and has
+// few names in many slots. For each name its length and its first, last and second eight bytes are
+// stored as numbers. Names of up to 24 bytes consist of these alone, so most names are found
 // without comparing strings.
 type names struct {
-	slots []slot   // a power of two, at most an eighth of them taken
+	slots []slot   // a power of two, at most an eighth of them used
 	all   []string // by column
 	salt  uint64
-	shift int // of a hash, to a place in slots
+	shift int // shift from a hash to an index of slots
 }
 
 type slot struct {
 	first, last  uint64
 	second       uint64 // of a name that is longer than 16 bytes
-	size, column int    // -1 for a slot that is free
+	size, column int    // column is -1 for a free slot
 }
 
-// salts are how many are tried for one that gives every name a slot of its own: then no look-up has
-// to go on to the next.
+// salts is how many salts are tried for one that gives every name a slot of its own, so that no
+// look-up has to probe a second slot.
 const salts = 64
 
 // newNames makes the table of names by their columns; "" for a column that has none here.
@@ -36,7 +36,7 @@ func newNames(columns []string) names {
 	return t
 }
 
-// fill puts all names into their slots, and says how many have to stand in another's.
+// fill puts all names into their slots, and returns how many are displaced to another slot.
 func (t *names) fill() (displaced int) {
 	for i := range t.slots {
 		t.slots[i] = slot{size: -1, column: -1}
@@ -55,7 +55,7 @@ func (t *names) fill() (displaced int) {
 	return displaced
 }
 
-// find is the column of the name m[from:to], or -1.
+// find returns the column of the name m[from:to], or -1.
 func (t *names) find(m []byte, from, to int) int {
 	first, last := ends(m, from, to)
 	i := t.place(first, last, to-from)
@@ -82,14 +82,14 @@ func (t *names) isLong(s *slot, m []byte, from, to int) bool {
 
 func (t *names) next(i uint64) uint64 { return (i + 1) & uint64(len(t.slots)-1) }
 
-// place is where to look first. Multiplying spreads names over the high bits (Knuth, The Art of
-// Computer Programming 3, 6.4).
+// place returns the first slot to probe. Multiplying spreads names over the high bits (Knuth, The
+// Art of Computer Programming 3, 6.4).
 func (t *names) place(first, last uint64, size int) uint64 {
 	return (first ^ bits.RotateLeft64(last, 29) ^ uint64(size)) * t.salt >> (t.shift & 63)
 }
 
-// ends are the first and the last eight bytes of m[from:to], which overlap where it is shorter than
-// 16; shorter than eight, it is both, with zeros behind.
+// ends returns the first and the last eight bytes of m[from:to], which overlap if it is shorter
+// than 16; if it is shorter than eight, each is all of it, followed by zeros.
 func ends(m []byte, from, to int) (first, last uint64) {
 	if to-from >= 8 {
 		return binary.LittleEndian.Uint64(m[from:]), binary.LittleEndian.Uint64(m[to-8:])
@@ -97,7 +97,7 @@ func ends(m []byte, from, to int) (first, last uint64) {
 	return shortEnds(m, from, to)
 }
 
-// second is the second eight bytes of m[from:to], 0 where it isn't longer than 16.
+// second returns the second eight bytes of m[from:to], 0 if it isn't longer than 16.
 func second(m []byte, from, to int) uint64 {
 	if to-from <= 16 {
 		return 0

@@ -16,13 +16,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// The oracle: the messages that protoc made, read by proto.Unmarshal, and put in rows the slow and
-// obvious way.
+// The oracle: the messages that protoc made, read by proto.Unmarshal, and converted to rows in the
+// slow and obvious way.
 
-// oracle gives the row of a record: for each feature of the spec its values, or for a Sequence the
-// values of its steps.
+// oracle returns the row of a record: for each feature of the spec its values, or for a Sequence
+// the values of its steps.
 func oracle(spec example.Spec, bytes []byte) ([]any, error) {
-	var m expb.SequenceExample // an Example is one with a context only
+	var m expb.SequenceExample // an Example is one with only a context
 	if err := proto.Unmarshal(bytes, &m); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func bits(floats []float32) string {
 	return fmt.Sprint(u)
 }
 
-// rowOf is row r of a batch in the oracle's form.
+// rowOf returns row r of a batch in the oracle's form.
 func rowOf(b *example.Batch, r int) (row []any) {
 	for i := range b.Columns {
 		c := &b.Columns[i]
@@ -118,7 +118,7 @@ func valuesOf(c *example.Column, start, end int) any {
 	return fmt.Sprintf("%q", list)
 }
 
-// dataSets are the corpus: what TFX wrote, with the schema for it.
+// dataSets are the corpus: files that TFX wrote, with their schema.
 var dataSets = []struct {
 	schema, files string
 	records       int
@@ -131,7 +131,7 @@ var dataSets = []struct {
 	{"testdata/taxi/transformed_metadata/schema.pbtxt", "testdata/taxi/transformed_examples/Split-eval/*", 4966},
 }
 
-// recordsOf are the first records of the files, at most n of them; 0 is all.
+// recordsOf returns the first records of the files, at most n of them; 0 is all.
 func recordsOf(t testing.TB, pattern string, n int) (records [][]byte) {
 	t.Helper()
 	files, err := example.Files(pattern)
@@ -178,8 +178,8 @@ func TestTheCorpusIsReadAsProtocolBuffersHaveIt(t *testing.T) {
 	}
 }
 
-// fuzzSpec asks for features of all kinds that the corpus has, and for some of sequences. Nothing
-// has a default, which the oracle does not know.
+// fuzzSpec has features of all kinds that the corpus has, and some of sequences. None has a
+// default, which the oracle does not know.
 func fuzzSpec() example.Spec {
 	return example.Spec{
 		{Name: "company", Kind: example.Bytes},
@@ -190,7 +190,8 @@ func fuzzSpec() example.Spec {
 	}
 }
 
-// What both the decoder and proto.Unmarshal accept, they read as the same values.
+// compareWithOracle checks that records which both the decoder and proto.Unmarshal accept have the
+// same values in both.
 func compareWithOracle(t *testing.T, spec example.Spec, bytes []byte) {
 	t.Helper()
 	b, err := example.Parse(spec, bytes)

@@ -8,8 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// A training that goes on from a checkpoint skips batches: another order than that of the version
-// which wrote it would repeat some rows and leave out others. So the order of a seed never changes.
+// A training that resumes from a checkpoint skips batches: if the order differed from that of the
+// version which wrote the checkpoint, it would repeat some rows and leave out others. So the order
+// of a seed never changes.
 func TestTheOrderOfASeedIsThatOfAllVersions(t *testing.T) {
 	t.Parallel()
 	pattern := writeNumbers(t, map[string]int{"a.gz": 700, "b": 300})

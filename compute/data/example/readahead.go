@@ -16,24 +16,25 @@ const (
 	blockBytes   = 1 << 20
 	blocksAhead  = 4
 
-	// largeBlock is from how many bytes on a block, which has one record then, is read only when
-	// all others are done with.
+	// largeBlock is the size from which a block, which then has one record, is read only when all
+	// others are finished.
 	largeBlock = 16 << 20
 )
 
-// errEpochEnd comes from a source between the last record of an epoch and the first of the next.
+// errEpochEnd is returned by a source between the last record of an epoch and the first of the
+// next.
 var errEpochEnd = errors.New("end of epoch")
 
-// rec is one record as it lies in its file.
+// rec is one record of a file, serialized.
 type rec struct {
 	data   []byte // valid until the next call of next
 	file   int    // index of the file
-	number int64  // in the file, from 0
+	number int64  // position in the file, from 0
 }
 
-// source is where records come from: files read ahead, or a shuffle of those. Next puts the next
-// ones into to, and says how many: at least one, unless there is an error, which is errEpochEnd
-// after each epoch, io.EOF after the last. They stay until next is called again.
+// source yields records: files read ahead, or a shuffle of those. next puts the next ones into to,
+// and returns how many: at least one, unless there is an error, which is errEpochEnd after each
+// epoch, io.EOF after the last. They stay valid until the next call of next.
 type source interface {
 	next(ctx context.Context, to []rec) (int, error)
 }
@@ -49,18 +50,18 @@ type ahead struct {
 	ended  sync.WaitGroup
 	reader *tfrecord.Reader // of the goroutine
 
-	// Of the taker.
+	// Used by the reader.
 	block *block
 	place int
 }
 
-// block is some records of one file, and what came after them.
+// block is some records of one file, and what follows them.
 type block struct {
 	data  []byte
-	ends  []int // of each record in data
+	ends  []int // end of each record in data
 	file  int
 	first int64 // number of the first record
-	err   error // after the records: nil is more, errEpochEnd the end of an epoch, any other the end of all
+	err   error // after the records: nil if there are more, errEpochEnd at the end of an epoch, any other error at the end of all
 }
 
 // readAhead begins to read at the start of epoch; with epochs 0 it never ends.
@@ -68,7 +69,7 @@ func readAhead(files []string, epoch, epochs, maxRecord int) *ahead {
 	a := &ahead{
 		files: files,
 		full:  make(chan *block, blocksAhead),
-		free:  make(chan *block, blocksAhead+2), // one more is being filled, one taken
+		free:  make(chan *block, blocksAhead+2), // one more is being filled, and one is in use
 		done:  make(chan struct{}),
 
 		reader: tfrecord.NewReader("", nil),
@@ -109,12 +110,12 @@ func (a *ahead) next(ctx context.Context, to []rec) (int, error) {
 	return n, nil
 }
 
-// nextBlock gives back the block whose records have been taken, and takes the next.
+// nextBlock returns the used block, and takes the next.
 func (a *ahead) nextBlock(ctx context.Context) error {
 	if b := a.block; b != nil {
 		err := b.err
 		if err != nil && err != errEpochEnd {
-			return err // and from every later call: the block is kept
+			return err // also from every later call: the block is kept
 		}
 		a.block = nil
 		a.free <- b
@@ -148,7 +149,7 @@ func (a *ahead) run(epoch, epochs int) {
 	a.finish(io.EOF)
 }
 
-// finish passes on what comes after the records; false says that nobody waits for more.
+// finish passes on what follows the records; false means that the reader was closed.
 func (a *ahead) finish(err error) bool {
 	b := a.empty()
 	if b == nil {
@@ -199,7 +200,7 @@ func (a *ahead) readFile(file int) (records int64, err error) {
 	}
 }
 
-// fill copies records into the block until it is full. The error is what stopped it.
+// fill copies records into the block until it is full. The error is the one that stopped it.
 func (b *block) fill(r *tfrecord.Reader) error {
 	for len(b.ends) < blockRecords && len(b.data) < blockBytes {
 		data, err := r.Next()
@@ -212,7 +213,7 @@ func (b *block) fill(r *tfrecord.Reader) error {
 	return nil
 }
 
-// empty waits for a block that has been given back; nil says that the reader was closed.
+// empty waits for a block that has been returned; nil means that the reader was closed.
 func (a *ahead) empty() *block {
 	select {
 	case b := <-a.free:
@@ -238,8 +239,8 @@ func (a *ahead) pass(b *block) bool {
 	}
 }
 
-// alone waits until all blocks but the one that is being filled have been given back: large ones
-// don't wait side by side.
+// alone waits until all blocks except the one that is being filled have been returned: large ones
+// don't wait at the same time.
 func (a *ahead) alone() bool {
 	var back []*block
 	defer func() {

@@ -11,19 +11,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// Options say what a Reader reads, and how. They follow tf.data's pipeline of TFX's DataAccessor:
-// files in order, shuffle within an epoch, repeat, batch. So a batch may hold the end of one epoch
-// and the beginning of the next.
+// Options configure what a Reader reads, and how. They follow tf.data's pipeline of TFX's
+// DataAccessor: files in order, shuffle within an epoch, repeat, batch. So a batch may contain the
+// end of one epoch and the beginning of the next.
 type Options struct {
 	Patterns  []string // as for Files
 	Spec      Spec
 	BatchSize int // rows, 1 or more
 
-	Epochs        int  // how often the data is read; 0 repeats it without end
+	Epochs        int  // how often the data is read; 0 repeats it endlessly
 	DropRemainder bool // leave out a last batch with fewer rows than BatchSize
 
-	// ShuffleBuffer is from how many records the next one is drawn at random; up to 1 keeps the
-	// order. The whole is reproducible from Seed, and each epoch has another order.
+	// ShuffleBuffer is the number of records from which the next one is drawn at random; up to 1
+	// keeps the order. The order is reproducible from Seed, and each epoch has another one.
 	ShuffleBuffer int
 	Seed          uint64
 
@@ -33,11 +33,11 @@ type Options struct {
 	Logger *slog.Logger // nil: silent
 }
 
-// DefaultMaxBytes bounds the records that are in memory at once: a small compressed file may hold
-// as many large ones as it likes.
+// DefaultMaxBytes limits the records that are in memory at once: a small compressed file may
+// contain any number of large ones.
 const DefaultMaxBytes = 1 << 30
 
-// Reader reads batches. It is not safe for concurrent use. A goroutine of its own reads and
+// Reader reads batches. It is for one goroutine at a time. A goroutine of its own reads and
 // decompresses some records ahead; Close ends it.
 type Reader struct {
 	options Options
@@ -46,24 +46,24 @@ type Reader struct {
 	decoder *Decoder
 
 	batch     *Batch
-	delivered bool  // batch was returned by Next: its rows are done with
+	delivered bool  // batch was returned by Next, and its rows are no longer in use
 	bytes     int64 // of the records in batch
 
 	ahead    *ahead
 	records  source
-	window   []rec // the records last taken from there
+	window   []rec // the records that were last taken from src
 	position Position
 	size     int64 // records in an epoch; 0 before the first has been read
 	err      error // once set, what every later call of Next returns
 }
 
-// Position says how far a Reader has come.
+// Position is a Reader's position in the data.
 type Position struct {
 	Epoch  int   // from 0
 	Record int64 // records read in this epoch
 }
 
-// Open finds the files and begins to read them. A caller must Close what it gets.
+// Open finds the files and begins to read them. The caller must Close the Reader.
 func Open(o Options) (*Reader, error) {
 	if o.BatchSize < 1 || o.Epochs < 0 {
 		return nil, fmt.Errorf("open examples: batch size %d must be 1 or more, epochs %d must not be negative", o.BatchSize, o.Epochs)
@@ -98,7 +98,7 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// Position is how far the reader has come: Next and Skip move it.
+// Position returns the reader's position: Next and Skip change it.
 func (r *Reader) Position() Position { return r.position }
 
 // start begins to read at the start of an epoch.
@@ -154,8 +154,8 @@ func (r *Reader) append(records []rec) error {
 	return nil
 }
 
-// next returns the next records, at least one and at most so many, going on from epoch to epoch.
-// They stay until the next call.
+// next returns the next records, at least one and at most so many, continuing from epoch to epoch.
+// They stay valid until the next call.
 func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 	for r.err == nil {
 		n, err := r.records.next(ctx, r.window[:min(most, len(r.window))])
@@ -175,9 +175,9 @@ func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 	return nil, r.err
 }
 
-// Skip moves on by some batches without parsing them: to where a training that is resumed had been.
-// Once it knows how many records an epoch has, it skips whole epochs without reading them. Fewer
-// batches than asked for are io.EOF.
+// Skip skips some batches without parsing them, to the position of a training that is resumed. Once
+// it knows how many records an epoch has, it skips whole epochs without reading them. It returns
+// io.EOF if there are fewer batches than to be skipped.
 func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	r.batch.Reset()
 	r.bytes = 0
@@ -195,12 +195,12 @@ func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	return nil
 }
 
-// skipEpochs skips as many whole epochs as fit in left, if it is known how long they are.
+// skipEpochs skips as many whole epochs as fit in left, if their length is known.
 func (r *Reader) skipEpochs(left *int64) {
 	if r.size == 0 || r.err != nil {
 		return
 	}
-	target := r.position.Record + *left // counted from the start of the epoch at hand
+	target := r.position.Record + *left // counted from the start of the current epoch
 	epochs := target / r.size
 	if r.options.Epochs > 0 {
 		epochs = min(epochs, int64(r.options.Epochs-r.position.Epoch))

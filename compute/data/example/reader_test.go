@@ -63,7 +63,7 @@ func open(t testing.TB, o example.Options) *example.Reader {
 	return r
 }
 
-// next reads the numbers of up to n batches; fewer when the data ends.
+// next reads the numbers of up to n batches; fewer if the data ends.
 func next(t testing.TB, r *example.Reader, n int) (batches [][]int64) {
 	t.Helper()
 	for range n {
@@ -198,7 +198,7 @@ func TestSkipComesToWhereReadingWouldHave(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, beyond := range []int64{61, 2 * 37, 20 * 37} { // not, and just, a number of whole epochs
+		for _, beyond := range []int64{61, 2 * 37, 20 * 37} { // not a whole number of epochs, and exactly one
 			if err := open(t, o).Skip(t.Context(), beyond); o.Epochs > 0 != (err == io.EOF) {
 				t.Errorf("%s: skip of %d batches, beyond the end: %v", name, beyond, err)
 			}
@@ -330,7 +330,7 @@ func TestAnEndedContextLosesNothing(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(stop)
 	var got []int64
-	for range 20 { // each call takes what was read ahead, or sees that ctx has ended
+	for range 20 { // each call returns what was read ahead, or notices that ctx has ended
 		b, err := r.Next(ended)
 		if err != nil && err != io.EOF && !errors.Is(err, stop) {
 			t.Fatal(err)

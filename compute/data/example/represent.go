@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// partsOf are the features that a tensor is put together of, those of a struct by their path with
+// partsOf returns the features that a tensor consists of, those of a struct by their path with
 // dots.
 func partsOf(r *schemapb.TensorRepresentation) []string {
 	switch t := r.GetKind().(type) {
@@ -32,7 +32,7 @@ func partsOf(r *schemapb.TensorRepresentation) []string {
 	return nil
 }
 
-// valuePath is where the values of a tensor are: a feature, or one in a struct.
+// valuePath returns the path of a tensor's values: a feature, or one in a struct.
 func valuePath(r *schemapb.TensorRepresentation) ([]string, error) {
 	switch t := r.GetKind().(type) {
 	case *schemapb.TensorRepresentation_DenseTensor_:

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind
-// set, come as an empty slice: to TensorFlow's parser they are the same.
+// appendRow appends one row from a serialized tf.Feature. An absent feature, and one with no kind
+// set, is an empty slice: for TensorFlow's parser they are the same.
 func (c *Column) appendRow(feature []byte) error {
 	if !c.appendShort(feature) {
 		if err := c.appendValues(feature); err != nil {
@@ -18,7 +18,7 @@ func (c *Column) appendRow(feature []byte) error {
 }
 
 // appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that
-// is absent, which is nil, has no steps where it may be.
+// is absent, which is nil, has no steps if it may be absent.
 func (c *Column) appendSteps(list []byte) error {
 	if list == nil && !c.Feature.VarLen() && !c.Feature.AllowMissing {
 		return errNoList
@@ -50,8 +50,8 @@ func (c *Column) appendStep(feature []byte) error {
 	return nil
 }
 
-// appendValues appends the values of a feature as its spec says, or says what is wrong with them as
-// TensorFlow's parser would.
+// appendValues appends the values of a feature as its spec defines, or returns what is wrong with
+// them as TensorFlow's parser would.
 func (c *Column) appendValues(feature []byte) error {
 	start := c.Len()
 	kind, err := c.appendFeature(feature)
@@ -88,7 +88,7 @@ func (c *Column) endRow(n int) error {
 	return nil
 }
 
-// keepRows removes what was appended after the first n rows, whole rows or parts of one.
+// keepRows removes everything that was appended after the first n rows, including parts of a row.
 func (c *Column) keepRows(n int) {
 	c.Offsets = c.Offsets[:n+1]
 	values := end(c.Offsets)

@@ -22,15 +22,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// Bounds of what ParseSchema reads. String domains make schemas long, but not this long; of
-// features, which take much more memory than they have bytes, nobody has as many.
+// Limits of what ParseSchema reads. String domains make schemas long, but not this long; no schema
+// has as many features, which take much more memory than their bytes in the file.
 const (
 	maxSchemaSize     = 16 << 20 // bytes
 	maxSchemaFeatures = 100_000
-	maxSchemaMessages = 1_000_000 // of a text, of any kind, at any depth; of a binary form, fields of the schema itself
+	maxSchemaMessages = 1_000_000 // messages in a text, of any kind, at any depth; in a binary form, fields of the schema itself
 )
 
-// Schema is what TensorFlow Metadata knows of a data set: of its fields those that decide how
+// Schema is TensorFlow Metadata's description of a data set: the fields of it that determine how
 // examples are read.
 type Schema struct {
 	name  string
@@ -77,8 +77,8 @@ func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	return s, nil
 }
 
-// messagesIn is how many messages a schema has, without parsing it: empty ones take two bytes of
-// the file, and a hundred times as much memory. In a text, brackets of strings count too.
+// messagesIn returns how many messages a schema has, without parsing it: empty ones take two bytes
+// of the file, and a hundred times as much memory. In a text, brackets in strings count too.
 func messagesIn(schema []byte) (n int) {
 	if isText(schema) {
 		return bytes.Count(schema, []byte("{")) + bytes.Count(schema, []byte("<"))
@@ -86,7 +86,7 @@ func messagesIn(schema []byte) (n int) {
 	for ; len(schema) > 0; n++ {
 		_, _, size := protowire.ConsumeField(schema)
 		if size < 0 {
-			return n // the parser says why
+			return n // the parser reports why
 		}
 		schema = schema[size:]
 	}
@@ -94,7 +94,7 @@ func messagesIn(schema []byte) (n int) {
 }
 
 // isText reports whether data is text: in binary a feature's type is a byte below 9, which text
-// never holds.
+// never contains.
 func isText(b []byte) bool {
 	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\v' && r != '\f' }
 	return utf8.Valid(b) && !bytes.ContainsFunc(b, control)
@@ -103,8 +103,8 @@ func isText(b []byte) bool {
 // longestProtoError is in bytes.
 const longestProtoError = 4 << 10
 
-// protoError takes the "proto: " off err, which is spelled in two ways at random so that nobody
-// relies on it, and cuts a text off that quotes a word of any length.
+// protoError removes the "proto: " from err, which is spelled in two ways at random so that nobody
+// relies on it, and shortens a text that may quote a word of any length.
 func protoError(err error) error {
 	text := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 	if len(text) > longestProtoError {
@@ -113,14 +113,14 @@ func protoError(err error) error {
 	return errors.New(text)
 }
 
-// Environments are the schema's default environments: the situations, such as TRAINING and SERVING,
-// for which it was written.
+// Environments returns the schema's default environments: the situations, such as TRAINING and
+// SERVING, for which it was written.
 func (s *Schema) Environments() []string { return s.proto.GetDefaultEnvironment() }
 
-// Spec is what is read of each record for the schema's Tensors: the feature of each, and those that
-// hold places or row lengths, which are columns of their own; putting tensors together is the
-// reader's business. A feature with a FixedLen tensor must be there unless it has a default; one
-// with tensors of other layouts, or of several, is read with any number of values.
+// Spec returns what is read of each record for the schema's Tensors: the feature of each, and those
+// with positions or row lengths, which are columns of their own; the reader has to assemble
+// tensors. A feature with a FixedLen tensor must be present unless it has a default; one with
+// tensors of other layouts, or with several, is read with any number of values.
 func (s *Schema) Spec() (Spec, error) {
 	tensors, err := s.Tensors()
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Schema) Spec() (Spec, error) {
 	return spec, nil
 }
 
-// merge adds a feature, or reads one that is there in a way that suits both.
+// merge adds a feature, or combines it with an existing one so that both can be read.
 func (s Spec) merge(f Feature) (Spec, error) {
 	i := slices.IndexFunc(s, func(g Feature) bool { return g.Name == f.Name && g.Sequence == f.Sequence })
 	if i < 0 {
@@ -175,10 +175,10 @@ func (s *Schema) EnvironmentSpec(environment string) (Spec, error) {
 
 func (s *Schema) bad(err error) error { return inputError{fmt.Errorf("schema %s: %w", s.name, err)} }
 
-// StructureDigest is the SHA-256, in hex, of which features the schema has: their names, types and
+// StructureDigest returns the SHA-256, in hex, of the schema's features: their names, types and
 // shapes, what kind of domain they have, whether every example has them, and how they are
-// represented as tensors. It leaves out what moves with the data when a schema is inferred anew:
-// bounds and values of domains, shares of presence below 1, numbers of values that vary, and the
+// represented as tensors. It leaves out what depends on the data when a schema is inferred anew:
+// limits and values of domains, shares of presence below 1, numbers of values that vary, and the
 // order of features.
 func (s *Schema) StructureDigest() string {
 	structure := proto.CloneOf(s.proto)
@@ -186,13 +186,13 @@ func (s *Schema) StructureDigest() string {
 	structure.Feature = structures(structure.Feature)
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(structure)
 	if err != nil {
-		panic(err) // of a message that was just parsed
+		panic(err) // a message that was just parsed can be encoded
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// structures strips features of what moves with the data, and sorts them by name.
+// structures removes from features what depends on the data, and sorts them by name.
 func structures(features []*schemapb.Feature) []*schemapb.Feature {
 	for _, f := range features {
 		switch domain := f.DomainInfo.(type) {
@@ -221,8 +221,8 @@ func structures(features []*schemapb.Feature) []*schemapb.Feature {
 	return features
 }
 
-// setDomain keeps the domains that say which values there are. A reference to a domain that is not
-// there counts as none, as it does in TensorFlow.
+// setDomain keeps the domains that list the possible values. A reference to a missing domain counts
+// as none, as in TensorFlow.
 func (s *Schema) setDomain(t *TensorSpec, p *schemapb.Feature) {
 	t.Vocabulary = p.GetStringDomain().GetValue()
 	ints := p.GetIntDomain()

@@ -170,12 +170,12 @@ func TestWhatASchemaSaysOfAFeature(t *testing.T) {
 	}
 }
 
-// sparseOf is a sparse feature s with an index feature of that domain.
+// sparseOf returns a sparse feature s with an index feature of that domain.
 func sparseOf(domain string) string {
 	return `feature { name: "i" type: INT ` + domain + ` } feature { name: "v" type: INT } sparse_feature { name: "s" index_feature { name: "i" } value_feature { name: "v" } }`
 }
 
-// represented is an integer feature x and a tensor representation t.
+// represented returns an integer feature x and a tensor representation t.
 func represented(how string) string {
 	return `feature { name: "x" type: INT } tensor_representation_group { key: "" value { tensor_representation { key: "t" value { ` + how + ` } } } }`
 }
@@ -238,7 +238,7 @@ func TestAnEnvironmentLeavesOutItsFeatures(t *testing.T) {
 	equal(t, "environments", s.Environments(), []string{"TRAINING", "SERVING"})
 }
 
-// Whatever the bytes, a schema is refused or gives a spec that a Decoder takes.
+// Whatever the bytes, a schema is refused or gives a spec that a Decoder accepts.
 func FuzzSchema(f *testing.F) {
 	for _, path := range []string{"testdata/penguin/schema/schema.pbtxt", "testdata/taxi/schema/schema.pbtxt", "testdata/taxi/transformed_metadata/schema.pbtxt"} {
 		text, err := os.ReadFile(path)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// schemaGen writes schemas at random: most are right, some have one or two faults.
+// schemaGen writes random schemas: most are valid, some have one or two faults.
 type schemaGen struct {
 	*rand.Rand
 	strings.Builder

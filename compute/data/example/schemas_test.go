@@ -16,15 +16,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// tftSchema is a schema and what tf.Transform made of it (testdata/schemas.py).
+// tftSchema is a schema and tf.Transform's result for it (testdata/schemas.py).
 type tftSchema struct {
 	Schema  string               `json:"schema"`
-	Error   string               `json:"error"` // its class; "" for none
+	Error   string               `json:"error"` // class of the error; "" for none
 	Tensors map[string]tftTensor `json:"tensors"`
 }
 
-// tftTensor is one feature of TensorFlow's spec. Of strings there are the bytes in hexadecimal, of
-// floats the bits.
+// tftTensor is one feature of TensorFlow's spec. Strings are hexadecimal bytes, floats are their
+// bits.
 type tftTensor struct {
 	Layout     string         `json:"layout"`
 	Type       string         `json:"type"`
@@ -51,7 +51,7 @@ type tftDomain struct {
 	Categorical bool     `json:"categorical"`
 }
 
-// asTFT is a tensor of ours in the form of tf.Transform's.
+// asTFT returns one of our tensors in tf.Transform's form.
 func asTFT(t example.TensorSpec) tftTensor {
 	types := map[example.Kind]string{example.Bytes: "string", example.Float: "float32", example.Int64: "int64"}
 	out := tftTensor{Layout: t.Layout.String(), Type: types[t.Kind], Shape: t.Shape, Indices: t.Indices, Sorted: t.Sorted, Sequence: t.Sequence}
@@ -130,9 +130,9 @@ func compareWithTransform(t *testing.T, answers []tftSchema) {
 	}
 }
 
-// mistaken are the tensors of SequenceExamples for which tf.Transform finds no domain, or that of
-// another feature: it looks for dense tensors by their own name instead of the feature's, and
-// doesn't distinguish features of one name, be they plain or a step's.
+// mistaken reports the tensors of SequenceExamples for which tf.Transform finds no domain, or that
+// of another feature: it looks up dense tensors by their own name instead of the feature's, and
+// doesn't distinguish features of one name, whether plain or of steps.
 func mistaken(t example.TensorSpec, schema string) bool {
 	twice := strings.Count(schema, fmt.Sprintf(`feature { name: %q `, t.Values)) > 1
 	return twice || (t.Layout == example.FixedLen || t.Layout == example.VarLen) && t.Name != t.Values
@@ -143,8 +143,8 @@ func withoutDomain(t tftTensor) tftTensor {
 	return t
 }
 
-// The golden answers are tf.Transform 1.21's for the corpus and 150 schemas of the generator; the
-// second tier asks it again.
+// The golden results are those of tf.Transform 1.21 for the corpus and 150 schemas of the
+// generator; the second tier compares again.
 func TestFeatureSpecsAreThoseOfTransform(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/schemas.json")

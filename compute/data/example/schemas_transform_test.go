@@ -19,7 +19,7 @@ var (
 	schemaSeed = flag.Uint64("schema-seed", rand.Uint64(), "of the schemas that are made anew")
 )
 
-// askTransform gives what tf.Transform makes of schemas today.
+// askTransform returns tf.Transform's results for schemas today.
 func askTransform(t *testing.T, schemas []string) []byte {
 	t.Helper()
 	in, err := json.Marshal(schemas)
@@ -62,8 +62,8 @@ func TestAnswersOfTransformAreCurrent(t *testing.T) {
 	}
 }
 
-// classless is without the class of an error: of a schema with two faults tf.Transform, which walks
-// a map, names now the one and now the other.
+// classless removes the class of an error: for a schema with two faults tf.Transform, which
+// iterates over a map, reports either.
 func classless(answer tftSchema) tftSchema {
 	if answer.Error != "" {
 		answer.Error = "refused"
@@ -71,7 +71,7 @@ func classless(answer tftSchema) tftSchema {
 	return answer
 }
 
-// corpusSchemas are those that TFX wrote.
+// corpusSchemas returns those that TFX wrote.
 func corpusSchemas(t *testing.T) (schemas []string) {
 	t.Helper()
 	for _, name := range []string{"penguin/schema", "penguin/transformed_metadata", "taxi/schema", "taxi/transformed_metadata"} {

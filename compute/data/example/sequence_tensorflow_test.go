@@ -12,10 +12,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// sequenceScript parses with tf.io.parse_sequence_example, each feature in the layout that is asked
-// for. Answers are rows: for a plain feature its values, for a list its steps; of a dense list the
-// steps that its lengths give, of a sparse tensor those that its indices give, to which the empty
-// steps at the end of a row don't belong.
+// sequenceScript parses with tf.io.parse_sequence_example, each feature in the requested layout.
+// Answers are rows: for a plain feature its values, for a list its steps; for a dense list the
+// steps that its lengths give, for a sparse tensor those that its indices give, which don't include
+// empty steps at the end of a row.
 const sequenceScript = `
 TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
 
@@ -75,7 +75,7 @@ def check(requests):
     return [answer(r) for r in requests]
 `
 
-// layouts are how TensorFlow may be asked for what one Feature of ours reads.
+// layouts are those in which TensorFlow can read the same as one Feature.
 var layouts = map[bool][]string{true: {"sparse", "ragged"}, false: {"dense"}}
 
 type sequenceFeature struct {
@@ -101,7 +101,7 @@ func newSequenceRequest(name string, spec example.Spec, random *rand.Rand, recor
 	return r
 }
 
-// cells are the rows of a column as the script gives them.
+// cells returns the rows of a column as the script does.
 func cells(c *example.Column, rows int, sparse bool) (out []any) {
 	for r := range rows {
 		if !c.Feature.Sequence {
@@ -176,7 +176,7 @@ func TestSequencesOfAllLayoutsAreThoseOfTensorFlow(t *testing.T) {
 	compareSequences(t, requests)
 }
 
-// Each fault by itself, and for each layout, so that an answer isn't hidden by another.
+// Each fault is tried by itself, and in each layout, so that no answer hides another.
 func TestEdgesOfStepsAreThoseOfTensorFlow(t *testing.T) {
 	t.Parallel()
 	step := func(values ...[]byte) []byte { return message(1, values...) }

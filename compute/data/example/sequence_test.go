@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// lists is the feature_lists of a tf.SequenceExample with one list of integers.
+// lists returns the feature_lists of a tf.SequenceExample with one list of integers.
 func lists(name string, steps ...[]int64) []byte { return message(2, list(name, steps...)) }
 
 func list(name string, steps ...[]int64) []byte {

@@ -20,8 +20,8 @@ func sequenceSpec() example.Spec {
 	}
 }
 
-// sequenceGen makes records for sequenceSpec. With faults, some have what TensorFlow refuses, or
-// may refuse.
+// sequenceGen makes records for sequenceSpec. With faults, some have something that TensorFlow
+// refuses, or may refuse.
 type sequenceGen struct {
 	*rand.Rand
 	faults bool
@@ -29,7 +29,7 @@ type sequenceGen struct {
 
 func (g sequenceGen) fault() bool { return g.faults && g.IntN(25) == 0 }
 
-// there says whether a feature that may be absent isn't.
+// there returns whether a feature that may be absent is present.
 func (g sequenceGen) there() bool { return g.IntN(4) > 0 }
 
 func (g sequenceGen) floats(n int) []float32 {
@@ -56,7 +56,7 @@ func (g sequenceGen) words(n int) [][]byte {
 	return values
 }
 
-// off is n, or with a fault another number.
+// off returns n, or with a fault another number.
 func (g sequenceGen) off(n int) int {
 	if g.fault() {
 		return g.IntN(4)

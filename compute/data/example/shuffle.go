@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// shuffle draws each record at random from a buffer that is filled up from below, as tf.data's
-// shuffle does. The buffer runs empty at the end of an epoch, so epochs don't mix.
+// shuffle draws each record at random from a buffer that is refilled, as tf.data's shuffle does.
+// The buffer runs empty at the end of an epoch, so epochs don't mix.
 type shuffle struct {
 	from  source
 	size  int
@@ -17,10 +17,10 @@ type shuffle struct {
 	epoch int
 
 	random *rand.Rand
-	held   []rec // those in the buffer
+	held   []rec // records in the buffer
 	ended  bool  // from has no more records in this epoch
 
-	below []rec    // of from, not yet in the buffer
+	below []rec    // records of from that are not yet in the buffer
 	chunk []rec    // the memory of below
 	lent  [][]byte // memory of the records drawn by the last next
 	spare [][]byte // memory to use again
@@ -49,7 +49,7 @@ func (s *shuffle) next(ctx context.Context, to []rec) (int, error) {
 		}
 		switch {
 		case err != nil && n > 0:
-			return n, nil // and the error the next time
+			return n, nil // the error is returned by the next call
 		case err == errEpochEnd:
 			s.begin(s.epoch + 1)
 			return 0, err
@@ -103,7 +103,7 @@ func (s *shuffle) hold(r rec) {
 	}
 	s.bytes += int64(len(r.data))
 	if cap(buffer) > blockBytes {
-		buffer = nil // for what is small
+		buffer = nil // copy small ones
 	}
 	r.data = append(buffer[:0], r.data...)
 	s.held = append(s.held, r)

@@ -6,11 +6,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// span is where a feature lies in its record. None begins at 0: the zero span is of one that is
-// absent.
+// span is the position of a feature in its record. No feature begins at 0: the zero span stands for
+// an absent one.
 type span struct{ at, end uint32 }
 
-// spans are where the features of some records lie: of each column chunkRows, one a record.
+// spans are the positions of the features of some records: chunkRows for each column, one a record.
 type spans []span
 
 func (s spans) of(column, rows int) []span { return s[column*chunkRows:][:rows] }
@@ -21,15 +21,15 @@ func (s spans) clear(columns, row int) {
 	}
 }
 
-// The tags of a record that is encoded as all writers do it: Features and FeatureLists are fields 1
-// and 2, their entries field 1, and of those the key is field 1, the value field 2.
+// The tags of a record in the usual encoding: Features and FeatureLists are fields 1 and 2, their
+// entries field 1, and of those the key is field 1, the value field 2.
 const (
 	tag1 = 1<<3 | byte(protowire.BytesType)
 	tag2 = 2<<3 | byte(protowire.BytesType)
 )
 
-// regular finds the features of a record, as scan does, if it is encoded as all writers do it, and
-// says whether it is.
+// regular finds the features of a record, as scan does, if it has the usual encoding, and returns
+// whether it has.
 func (d *Decoder) regular(record []byte, row int) bool {
 	d.found.clear(len(d.spec), row)
 	for at := 0; at < len(record); {
@@ -55,8 +55,8 @@ func (d *Decoder) regular(record []byte, row int) bool {
 	return true
 }
 
-// regular finds the entries of a map field from at to the end of m. Every chunkRows-th of found is
-// of the next column.
+// regular finds the entries of a map field from at to the end of m. Every chunkRows-th element of
+// found belongs to the next column.
 func (s *fields) regular(m []byte, at int, found []span) bool {
 	for at < len(m) {
 		key, value, begin, end := entryAt(m, at)
@@ -71,9 +71,9 @@ func (s *fields) regular(m []byte, at int, found []span) bool {
 	return true
 }
 
-// entryAt splits the entry at a place of m: its key ends where value's field begins, and its value
-// goes from begin to end. end is -1 if it is not a key and then a value. Nearly all entries are
-// shorter than 128 bytes.
+// entryAt splits the entry at a position of m: its key ends where value's field begins, and its
+// value goes from begin to end. end is -1 if it is not a key followed by a value. Nearly all
+// entries are shorter than 128 bytes.
 func entryAt(m []byte, at int) (key, value, begin, end int) {
 	if at+8 <= len(m) {
 		w := binary.LittleEndian.Uint64(m[at:]) // tag, length, tag, length
@@ -106,8 +106,8 @@ func longEntryAt(m []byte, at int) (key, value, begin, end int) {
 	return key, value, begin, end
 }
 
-// lengthAt reads the length at a place of m, and where what is so long begins. It is -1 if there is
-// none, or none of up to 4 bytes.
+// lengthAt reads the length at a position of m, and where the bytes of that length begin. It is -1
+// if there is none, or none of up to 4 bytes.
 func lengthAt(m []byte, at int) (length, begin int) {
 	if at < len(m) && m[at] < 0x80 {
 		return int(m[at]), at + 1

@@ -7,35 +7,35 @@ import (
 	"strings"
 )
 
-// Spec is the features to read, sorted by name; a Sequence comes after a plain feature of its name,
-// which a tf.SequenceExample may have too. Features of a record that are not in it are ignored, as
-// TensorFlow does.
+// Spec lists the features to read, sorted by name; a Sequence comes after a plain feature of its
+// name, which a tf.SequenceExample may have too. Features of a record that are not in it are
+// ignored, as in TensorFlow.
 type Spec []Feature
 
-// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature
-// when Shape is set, and its VarLenFeature or RaggedFeature when not; of a Sequence, its
-// FixedLenSequenceFeature when Shape is set.
+// Feature defines how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature
+// if Shape is set, and its VarLenFeature or RaggedFeature if not; for a Sequence, its
+// FixedLenSequenceFeature if Shape is set.
 type Feature struct {
 	Name string
 	Kind Kind
 
-	// Shape is the shape of one row, or of one step when Sequence: nil is any number of values, []
+	// Shape is the shape of one row, or of one step of a Sequence: nil is any number of values, []
 	// one scalar, [3] three values.
 	Shape []int
 
-	// Sequence: the feature is one of a tf.SequenceExample's feature_lists. Every row is a list of
-	// steps, every step a list of values.
+	// Sequence means that the feature is one of a tf.SequenceExample's feature_lists. Every row is
+	// a list of steps, every step a list of values.
 	Sequence bool
 
-	// AllowMissing: of a Sequence with a Shape, records may lack the list, which is then one
-	// without steps. Without a Shape they always may.
+	// AllowMissing means that records may lack the list of a Sequence with a Shape, which then has
+	// no steps. Without a Shape they always may.
 	AllowMissing bool
 
 	// Default fills the whole shape of a row that lacks the feature. Without it, and with a Shape,
 	// such a row is an error.
 	Default *Default
 
-	Vocabulary  []string // the schema's string domain: the values known, in its order
+	Vocabulary  []string // the schema's string domain: the known values, in its order
 	IntRange    *Range   // the schema's int domain
 	Categorical bool     // the integers are identities, not quantities
 }
@@ -50,7 +50,7 @@ const (
 	Int64
 )
 
-// String gives TensorFlow's name of the type.
+// String returns TensorFlow's name of the type.
 func (k Kind) String() string {
 	switch k {
 	case Bytes:
@@ -74,10 +74,10 @@ type Default struct {
 // is math.MinInt64 or math.MaxInt64.
 type Range struct{ Min, Max int64 }
 
-// VarLen says whether rows may have any number of values.
+// VarLen reports whether rows may have any number of values.
 func (f Feature) VarLen() bool { return f.Shape == nil }
 
-// Size is the number of values that Shape holds: 1 for a scalar, 0 for a VarLen feature.
+// Size returns the number of values of Shape: 1 for a scalar, 0 for a VarLen feature.
 func (f Feature) Size() int {
 	if f.VarLen() {
 		return 0
@@ -89,7 +89,7 @@ func (f Feature) Size() int {
 	return size
 }
 
-// compare orders features as a Spec has them.
+// compare orders features as in a Spec.
 func (f Feature) compare(g Feature) int {
 	if c := strings.Compare(f.Name, g.Name); c != 0 || f.Sequence == g.Sequence {
 		return c
@@ -100,7 +100,7 @@ func (f Feature) compare(g Feature) int {
 	return 1
 }
 
-// Find returns the feature of that name, the plain one where there are two.
+// Find returns the feature of that name, the plain one if there are two.
 func (s Spec) Find(name string) (Feature, bool) {
 	i, ok := slices.BinarySearchFunc(s, name, func(f Feature, name string) int { return strings.Compare(f.Name, name) })
 	if !ok {
@@ -118,13 +118,13 @@ func (s Spec) Names() []string {
 	return names
 }
 
-// Without returns the spec less the features named; names it does not hold change nothing.
+// Without returns the spec without the named features; names that it does not have are ignored.
 func (s Spec) Without(names ...string) Spec {
 	return slices.DeleteFunc(slices.Clone(s), func(f Feature) bool { return slices.Contains(names, f.Name) })
 }
 
-// Validate says what is wrong with s: an order other than by name, a name twice, an unknown kind,
-// an impossible shape.
+// Validate returns what is wrong with s: an order other than by name, a name twice, an unknown
+// kind, an impossible shape.
 func (s Spec) Validate() error {
 	for i, f := range s {
 		if i > 0 && s[i-1].compare(f) >= 0 {
@@ -137,10 +137,10 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// maxSize bounds the values of one row of one feature, so that offsets fit in an int32.
+// maxSize limits the values of one row of one feature, so that offsets fit in an int32.
 const maxSize = math.MaxInt32
 
-// maxDefaults bounds what a row that is empty may grow to.
+// maxDefaults limits what an empty row may grow to.
 const maxDefaults = 1 << 20
 
 func (f Feature) validate() error {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ReadNumExamples reads the number of records that a split had from its statistics:
-// Split-<name>/FeatureStats.pb of TFX's ExampleStatistics artifact. TFX takes it from there too, as
+// ReadNumExamples reads the number of records of a split from its statistics:
+// Split-<name>/FeatureStats.pb of TFX's ExampleStatistics artifact. TFX reads it there too, for
 // num_examples of FnArgs.
 func ReadNumExamples(path string) (int64, error) {
 	f, err := os.Open(path)
@@ -24,9 +24,9 @@ func ReadNumExamples(path string) (int64, error) {
 }
 
 // ParseNumExamples reads a serialized DatasetFeatureStatisticsList of TensorFlow Metadata
-// (statistics.proto), and of that the num_examples of its first dataset, as TFX does. Errors
-// contain the name, which are ErrInput unless r can't be read. What is said of the features is
-// passed over, and none of it held in memory.
+// (statistics.proto), and returns the num_examples of its first dataset, as TFX does. Errors
+// contain the name, and are ErrInput unless r can't be read. It skips the statistics of features
+// without holding them in memory.
 func ParseNumExamples(name string, r io.Reader) (int64, error) {
 	in := &walk{in: bufio.NewReaderSize(r, 64<<10), left: math.MaxInt64}
 	n, err := firstNumExamples(in)

@@ -31,7 +31,7 @@ func TestStatisticsSayHowManyExamplesThereAre(t *testing.T) {
 	}
 }
 
-// stats is a DatasetFeatureStatisticsList with one data set of these fields.
+// stats returns a DatasetFeatureStatisticsList with one data set of these fields.
 func stats(fields ...[]byte) []byte { return message(1, fields...) }
 
 func numExamples(n uint64) []byte {
@@ -95,7 +95,7 @@ func TestBadStatisticsAreNamed(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: what is read is what proto.Unmarshal would say, or an ErrInput.
+// Whatever the bytes: the result is that of proto.Unmarshal, or an ErrInput.
 func FuzzStatistics(f *testing.F) {
 	good, err := os.ReadFile("testdata/statistics/slices.pb")
 	if err != nil {

@@ -22,9 +22,9 @@ var benchScript string
 // peerRows is how many rows are parsed: a pass takes some tenths of a CPU-second.
 const peerRows = 100_000
 
-// peerSpecs are the kinds of rows that are parsed: 21 plain features, as tabular data has them
-// (some 630 bytes a row); sequences, of 4 plain features and 3 lists of up to 15 steps; and 20
-// features as they come before tf.Transform: one value or a vector a row, and two lists.
+// peerSpecs returns the kinds of rows that are parsed: 21 plain features, as in tabular data (some
+// 630 bytes a row); sequences, of 4 plain features and 3 lists of up to 15 steps; and 20 features
+// as before tf.Transform: one value or a vector a row, and two lists.
 func peerSpecs() map[string]example.Spec {
 	var mixed example.Spec
 	for _, f := range []struct {
@@ -104,7 +104,7 @@ func TestBothParseTheSameFromTheFilesOfTheBenchmarks(t *testing.T) {
 	}
 }
 
-// pass is what parsing a file took.
+// pass is the time that parsing a file took.
 type pass struct {
 	Rows      int
 	CPU, Wall float64 // seconds
@@ -114,7 +114,7 @@ func (p pass) plus(q pass) pass {
 	return pass{Rows: p.Rows + q.Rows, CPU: p.CPU + q.CPU, Wall: p.Wall + q.Wall}
 }
 
-// peerFile is a file to parse, as the script gets it.
+// peerFile is a file to parse, as passed to the script.
 type peerFile struct {
 	File  string        `json:"file"`
 	Gzip  bool          `json:"gzip"`
@@ -133,7 +133,7 @@ type peerFeature struct {
 	Sequence bool   `json:"sequence"`
 }
 
-// newPeerFile writes a file, checks that both parse the same from it, and parses it once by each.
+// newPeerFile writes a file, checks that both parse the same from it, and has each parse it once.
 func newPeerFile(b *testing.B, threads int, spec example.Spec, gzip bool, rows int) peerFile {
 	b.Helper()
 	peer := tftest.BenchmarkPeer(b, threads)
@@ -144,8 +144,7 @@ func newPeerFile(b *testing.B, threads int, spec example.Spec, gzip bool, rows i
 	return p
 }
 
-// writePeerFile writes rows that have their features in an order of their own, as TFX's writer
-// leaves them.
+// writePeerFile writes rows that have their features in random order, as TFX's writer leaves them.
 func writePeerFile(tb testing.TB, spec example.Spec, gzip bool, rows int) peerFile {
 	tb.Helper()
 	p := peerFile{File: filepath.Join(tb.TempDir(), "rows"), Gzip: gzip, Batch: 256, spec: spec}
@@ -207,7 +206,7 @@ func addValues(row *example.Builder, f example.Feature, random *rand.Rand) {
 	}
 }
 
-// drawn are so many steps of so many values.
+// drawn returns so many steps of so many values.
 func drawn[T any](steps, values int, draw func() T) [][]T {
 	all := make([][]T, steps)
 	for i := range all {
@@ -257,8 +256,8 @@ func (p peerFile) batches(tb testing.TB, use func(*example.Batch)) {
 	}
 }
 
-// agree compares the sums of all columns. Sums of floats may differ in the order of adding: by 1e-9
-// of what is added at most.
+// agree compares the sums of all columns. Sums of floats may differ because of the order of
+// addition: by at most 1e-9 of the summed values.
 func (p peerFile) agree(tb testing.TB) {
 	tb.Helper()
 	sums, sizes := map[string]float64{}, map[string]float64{}
@@ -280,8 +279,8 @@ func (p peerFile) agree(tb testing.TB) {
 	}
 }
 
-// total is the sum of a column's values, of strings that of their lengths, and the sum of their
-// sizes.
+// total returns the sum of a column's values, for strings that of their lengths, and the sum of
+// their sizes.
 func total(c *example.Column) (sum, size float64) {
 	for _, v := range c.Floats {
 		sum, size = sum+float64(v), size+math.Abs(float64(v))

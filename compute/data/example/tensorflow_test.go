@@ -91,7 +91,7 @@ func newRequest(name string, spec example.Spec, records ...[]byte) tfRequest {
 	return r
 }
 
-// tfColumn is a column in the form of the answers.
+// tfColumn returns a column in the form of the answers.
 func tfColumn(c *example.Column) (values []string, lengths [][]int) {
 	for i := range c.Len() {
 		switch c.Feature.Kind {
@@ -153,8 +153,8 @@ func TestParsesAsTensorFlowDoes(t *testing.T) {
 	compareWithTensorFlow(t, requests)
 }
 
-// Encodings that no writer makes. TensorFlow refuses most, reads one, and silently drops a part of
-// two; here all are read as protocol buffers have them.
+// Encodings that no writer uses. TensorFlow refuses most, reads one, and silently drops a part of
+// two; here all are read as protocol buffers define them.
 func TestOddEncodingsAreReadWhereTensorFlowRefusesThem(t *testing.T) {
 	t.Parallel()
 	list := func(values ...float32) []byte { return message(2, message(1, fixed32s(values...))) }

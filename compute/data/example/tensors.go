@@ -11,15 +11,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// Tensors is the feature spec that TensorFlow makes of this schema, sorted by name:
+// Tensors returns the feature spec that TensorFlow makes from this schema, sorted by name:
 // schema_as_feature_spec of tf.Transform 1.21 on TensorFlow 2.21, errors included. A feature with a
-// shape is FixedLen and must always be there, all others are VarLen, sparse features are Sparse;
+// shape is FixedLen and must always be present, all others are VarLen, sparse features are Sparse;
 // the default group of tensor representations overrides that. Features that are deprecated or not
 // yet in production are left out.
 //
 // A schema with a struct is one of tf.SequenceExamples: the struct's features are their
-// feature_lists, each a Ragged tensor. Where such a schema has no tensor representations, which
-// tf.Transform asks for, they are inferred as tfx_bsl does when it reads.
+// feature_lists, each a Ragged tensor. If such a schema has no tensor representations, which
+// tf.Transform requires, they are inferred as tfx_bsl does when it reads.
 func (s *Schema) Tensors() ([]TensorSpec, error) {
 	if s.proto.GetGenerateLegacyFeatureSpec() {
 		return nil, s.bad(errors.New("generate_legacy_feature_spec is set, which no released TensorFlow reads"))
@@ -59,8 +59,8 @@ func (s *Schema) tensors() (all []TensorSpec, err error) {
 	})
 }
 
-// sequenceTensors are those of a schema of tf.SequenceExamples (CreateTfSequenceExampleParserConfig
-// of tfx_bsl).
+// sequenceTensors returns those of a schema of tf.SequenceExamples
+// (CreateTfSequenceExampleParserConfig of tfx_bsl).
 func (s *Schema) sequenceTensors() (all []TensorSpec, err error) {
 	var reps representations
 	if group, own := s.proto.GetTensorRepresentationGroup()[""]; own {
@@ -84,10 +84,10 @@ func (s *Schema) sequenceTensors() (all []TensorSpec, err error) {
 	})
 }
 
-// pathKey makes a path a key: no name holds a zero byte and means it.
+// pathKey makes a key from a path: no name contains a zero byte on purpose.
 func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// primitives finds all features that are no structs, by path.
+// primitives finds all features that are not structs, by path.
 func primitives(found map[string]*schemapb.Feature, above string, features []*schemapb.Feature) error {
 	for _, f := range features {
 		if !isStruct(f) {
@@ -104,8 +104,8 @@ func primitives(found map[string]*schemapb.Feature, above string, features []*sc
 	return nil
 }
 
-// represent makes a tensor of each representation. find gives the feature at a path, or says what
-// is wrong with that.
+// represent makes a tensor of each representation. find returns the feature at a path, or what is
+// wrong with that.
 func (s *Schema) represent(reps representations, find func(path []string) (*schemapb.Feature, error)) (all []TensorSpec, err error) {
 	for _, name := range slices.Sorted(maps.Keys(reps)) {
 		path, err := valuePath(reps[name])

@@ -2,28 +2,28 @@ package example
 
 import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 
-// TensorSpec is one entry of the feature spec that TensorFlow makes of a schema
-// (schema_as_feature_spec of tf.Transform): a tensor and the features of a record that it is put
-// together of.
+// TensorSpec is one entry of the feature spec that TensorFlow makes from a schema
+// (schema_as_feature_spec of tf.Transform): a tensor and the features of a record that it consists
+// of.
 type TensorSpec struct {
 	Name     string
 	Layout   Layout
-	Values   string // the feature that holds the values: TensorFlow's key, or value_key
+	Values   string // the feature with the values: TensorFlow's key, or value_key
 	Kind     Kind
-	Sequence bool // a step's: Values is one of a tf.SequenceExample's feature_lists, and so are all other features named here
+	Sequence bool // of steps: Values is one of a tf.SequenceExample's feature_lists, and so are all other features named here
 
 	// Shape is that of one row: of a FixedLen tensor, or the dense shape of a Sparse one, with -1
-	// for a size not known.
+	// for an unknown size.
 	Shape   []int
 	Default *Default // of a FixedLen tensor: fills the shape of a row that lacks the feature
 
-	Indices []string // of a Sparse tensor: the features that hold the place of each value, one a dimension
-	Sorted  bool     // of a Sparse tensor: the places come in order
+	Indices []string // of a Sparse tensor: the features with the position of each value, one a dimension
+	Sorted  bool     // of a Sparse tensor: the positions are in order
 
-	Partitions  []Partition // of a Ragged tensor: how its values are cut up further, the outermost first
+	Partitions  []Partition // of a Ragged tensor: how its values are partitioned further, the outermost first
 	SplitsInt32 bool        // of a Ragged tensor: row splits are int32, else int64
 
-	// What the schema says of the values, as in Feature.
+	// The schema's properties of the values, as in Feature.
 	Vocabulary  []string
 	IntRange    *Range
 	Categorical bool
@@ -41,19 +41,19 @@ const (
 	Ragged
 )
 
-// String gives TensorFlow's name of the class, less its Feature.
+// String returns TensorFlow's name of the class, without the suffix Feature.
 func (l Layout) String() string {
 	return [...]string{"none", "FixedLen", "VarLen", "Sparse", "Ragged"}[max(0, min(int(l), 4))]
 }
 
-// Partition cuts the values of a ragged tensor into rows: by a feature that holds the length of
+// Partition partitions the values of a ragged tensor into rows: by a feature with the length of
 // each, or into equal ones.
 type Partition struct {
 	RowLength string // the feature; "" for equal ones
 	Uniform   int64  // values in each row
 }
 
-// columns are the features to read for a tensor.
+// columns returns the features to read for a tensor.
 func (t TensorSpec) columns() []Feature {
 	values := Feature{Name: t.Values, Kind: t.Kind, Sequence: t.Sequence, Vocabulary: t.Vocabulary, IntRange: t.IntRange, Categorical: t.Categorical}
 	if t.Layout == FixedLen {
@@ -71,8 +71,7 @@ func (t TensorSpec) columns() []Feature {
 	return all
 }
 
-// inUse says whether a feature, plain or sparse, is part of what is parsed (_ShouldIncludeFeature
-// of tfx_bsl).
+// inUse reports whether a feature, plain or sparse, is parsed (_ShouldIncludeFeature of tfx_bsl).
 func inUse(f interface {
 	GetDeprecated() bool
 	GetLifecycleStage() schemapb.LifecycleStage

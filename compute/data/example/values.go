@@ -8,10 +8,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// appendFeature appends the values of one serialized tf.Feature and says of which kind it is: 0 if
-// no kind is set. Values of another kind than the column's are not appended.
+// appendFeature appends the values of one serialized tf.Feature and returns its kind: 0 if none is
+// set. Values of another kind than the column's are not appended.
 //
-// As for every oneof, the last kind set wins, and lists of the same kind are joined.
+// As for every oneof, the last kind set counts, and lists of the same kind are joined.
 func (c *Column) appendFeature(feature []byte) (Kind, error) {
 	kind, start := Kind(0), c.Len()
 	for len(feature) > 0 {
@@ -136,7 +136,7 @@ func (c *Column) truncate(n int) {
 	}
 }
 
-// end is the last of offsets, 0 if there is none.
+// end returns the last of offsets, 0 if there is none.
 func end(offsets []int32) int {
 	if len(offsets) == 0 {
 		return 0

@@ -11,14 +11,15 @@ import (
 
 var errMalformed = errors.New("malformed protocol buffer")
 
-// field is one field of a message in the protocol buffer wire format.
+// field is one field of a message in the wire format of protocol buffers.
 type field struct {
 	number int
 	wire   protowire.Type
-	data   []byte // of a length-delimited field: its content; of others: the value as it is encoded
+	data   []byte // of a length-delimited field: its content; of others: the encoded value
 }
 
-// nextField splits the first field off message, which must not be empty. Data is a part of message.
+// nextField splits off the first field of message, which must not be empty. data is a part of
+// message.
 func nextField(message []byte) (f field, rest []byte, err error) {
 	// Nearly all fields of a tf.Example have a small number and are shorter than 128 bytes.
 	if len(message) >= 2 && message[0] < 0x80 && message[0] >= 8 && message[0]&7 == byte(protowire.BytesType) && message[1] < 0x80 {
@@ -49,19 +50,20 @@ func anyField(message []byte) (f field, rest []byte, err error) {
 	return field{int(number), wire, message[:n]}, message[n:], nil
 }
 
-// message says whether f is field number as a message or string.
+// message reports whether f is field number as a message or string.
 func (f field) message(number int) bool { return f.number == number && f.wire == protowire.BytesType }
 
 func wireError(n int) error { return fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(n)) }
 
-// walk goes through a message of protocol buffers field by field, without holding any.
+// walk reads a message of protocol buffers field by field, without keeping any.
 type walk struct {
 	in   *bufio.Reader
-	left int64 // bytes that may still come
-	err  error // of reading, not of what was read
+	left int64 // bytes that may still follow
+	err  error // error of reading, not of the bytes that were read
 }
 
-// tag reads which field comes next. io.EOF is an end where a field may begin.
+// tag reads the number and type of the next field. It returns io.EOF at an end where a field may
+// begin.
 func (w *walk) tag() (protowire.Number, protowire.Type, error) {
 	tag, err := w.varint()
 	if err != nil {
@@ -95,7 +97,7 @@ func (w *walk) varint() (v uint64, err error) {
 	return 0, errMalformed
 }
 
-// enter reads the length of a message, and says how much is left after it.
+// enter reads the length of a message, and returns how much is left after it.
 func (w *walk) enter() (end int64, err error) {
 	length, err := w.varint()
 	if err != nil {
@@ -107,7 +109,7 @@ func (w *walk) enter() (end int64, err error) {
 	return w.left - int64(length), nil
 }
 
-// skip passes over the value of a field.
+// skip skips the value of a field.
 func (w *walk) skip(wire protowire.Type) error {
 	end := w.left
 	var err error
@@ -124,7 +126,7 @@ func (w *walk) skip(wire protowire.Type) error {
 			return err
 		}
 	default:
-		return errMalformed // a group, which statistics have none of
+		return errMalformed // a group, of which statistics have none
 	}
 	n, err := io.CopyN(io.Discard, w.in, w.left-end)
 	w.left -= n
@@ -134,7 +136,7 @@ func (w *walk) skip(wire protowire.Type) error {
 	return nil
 }
 
-// failed keeps what went wrong with reading apart from what is wrong with the bytes.
+// failed distinguishes an error of reading from malformed bytes.
 func (w *walk) failed(err error) error {
 	if err == io.EOF {
 		return malformed(err)
@@ -143,7 +145,7 @@ func (w *walk) failed(err error) error {
 	return err
 }
 
-// malformed makes an end in the middle what it is.
+// malformed converts an end in the middle of a message.
 func malformed(err error) error {
 	if err == io.EOF {
 		return fmt.Errorf("%w: %w", errMalformed, io.ErrUnexpectedEOF)

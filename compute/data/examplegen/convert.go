@@ -32,21 +32,21 @@ type Split struct {
 	Buckets int // of all buckets
 }
 
-// Options say which row goes to which split. The zero value is train:2,eval:1.
+// Options determine which row goes to which split. The zero value is train:2,eval:1.
 type Options struct {
 	Splits []Split // by hash; empty for train:2,eval:1
-	Column string  // a column with the name of each row's split instead, which becomes no feature
+	Column string  // a column with the name of each row's split instead, which does not become a feature
 
 	MaxBytes int64 // of all Examples, before compression; 0 for 1 GiB or a thousand times the file, whichever is more
 }
 
-// Report is what was made.
+// Report is the result of a conversion.
 type Report struct {
 	Splits  map[string]int64  // records by split
-	Columns map[string]string // type by feature: int64, float, string, or "" where all cells are empty
+	Columns map[string]string // type by feature: int64, float, string, or "" if all cells are empty
 }
 
-// Error says where in a file something is wrong.
+// Error is an error at a position of a file.
 type Error struct {
 	File   string
 	Line   int    // from 1; 0 for none
@@ -80,22 +80,22 @@ type column struct {
 	kind example.Kind // 0: all cells are empty
 }
 
-// Formats are the names that Known takes, for messages.
+// Formats lists the extensions that Known accepts, for messages.
 const Formats = ".csv or .parquet"
 
 // Known reports whether Convert reads files of this name.
 func Known(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") || Unbounded(path) }
 
-// Unbounded reports whether Convert can't bound the memory that a damaged file of this name costs:
+// Unbounded reports whether Convert can't limit the memory that a damaged file of this name needs:
 // Parquet pages may claim and unpack to any size. Such a file is for a process with a limit.
 func Unbounded(path string) bool { return strings.EqualFold(filepath.Ext(path), ".parquet") }
 
 // table is a file that can be converted.
 type table interface {
-	// columns are in the order of the file.
+	// columns returns the columns in the order of the file.
 	columns() []column
-	// rows builds a record of the features of each row, in that order, and calls take with it and,
-	// unless split is negative, with the name in that column.
+	// rows builds a record from the features of each row, in that order, and calls take with it
+	// and, unless split is negative, with the name in that column.
 	rows(ctx context.Context, features []int, split int, take func(b *example.Builder, split string) error) error
 }
 
@@ -145,8 +145,8 @@ func (o Options) check() error {
 }
 
 // Convert writes the Examples of a file below dir, which must not exist or be empty:
-// Split-<name>/data_tfrecord-00000-of-00001.gz for each split. What it wrote before it failed is
-// left there. Errors about the data are *Error.
+// Split-<name>/data_tfrecord-00000-of-00001.gz for each split. It leaves the files that it has
+// written if it fails. Errors about the data are *Error.
 func Convert(ctx context.Context, path, dir string, o Options) (r Report, err error) {
 	if err := o.check(); err != nil {
 		return r, err
@@ -168,7 +168,7 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 		w.splits = []Split{{"train", 2}, {"eval", 1}}
 	}
 	if o.Column == "" {
-		for _, s := range w.splits { // also those that no row falls into
+		for _, s := range w.splits { // also those without any row
 			if _, err := w.file(s.Name); err != nil {
 				return r, errors.Join(err, w.close())
 			}
@@ -197,7 +197,7 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 	return r, nil
 }
 
-// maxBytes bounds what a few bytes that stand for many make of a disk.
+// maxBytes returns the limit of the output: a few bytes can stand for very many.
 func (o Options) maxBytes(path string) (int64, error) {
 	if o.MaxBytes > 0 {
 		return o.MaxBytes, nil
@@ -273,7 +273,7 @@ func (w *writer) take(b *example.Builder, split string) error {
 	return f.Append(data)
 }
 
-// hashed is the split of a record by the buckets of all splits, one after another.
+// hashed returns the split of a record by the buckets of all splits, one after another.
 func (w *writer) hashed(data []byte) string {
 	sum, all := sha256.Sum256(data), int64(0)
 	for _, s := range w.splits {

@@ -20,7 +20,7 @@ import (
 type csvTable struct {
 	path string
 	cols []column
-	hint string // what may separate cells instead of commas, for an error: a header of one name has it
+	hint string // what may separate cells instead of commas, for an error: a header with a single name contains it
 }
 
 func (t *csvTable) columns() []column { return t.cols }
@@ -28,7 +28,7 @@ func (t *csvTable) columns() []column { return t.cols }
 // openCSV reads all of a file for the types of its columns.
 func openCSV(ctx context.Context, path string) (*csvTable, error) {
 	t := &csvTable{path: path}
-	var separator string // of all rows but commas, in equal number
+	var separator string // contained in all rows, equally often, none of which has a comma
 	err := t.each(ctx, func(line func(int) int, cells []string) error {
 		if t.cols == nil {
 			if len(cells) == 1 {
@@ -62,8 +62,8 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 	return t, err
 }
 
-// separatorOf returns what separates the names in a header that commas leave whole, and a hint at
-// it; nothing if it looks like one name.
+// separatorOf returns the separator of the names in a header without commas, and a hint about it;
+// nothing if it seems to be one name.
 func separatorOf(header string) (separator, hint string) {
 	for _, known := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
 		if strings.Contains(header, known.separator) {
@@ -99,8 +99,8 @@ func (t *csvTable) rows(ctx context.Context, features []int, split int, take fun
 	})
 }
 
-// each calls take with the cells of each row, the header first. The line is that of a cell. Cells
-// are valid during the call.
+// each calls take with the cells of each row, the header first. line returns the line of a cell.
+// Cells are valid during the call.
 func (t *csvTable) each(ctx context.Context, take func(line func(cell int) int, cells []string) error) error {
 	f, err := os.Open(t.path)
 	if err != nil {
@@ -135,7 +135,7 @@ func (t *csvTable) each(ctx context.Context, take func(line func(cell int) int, 
 	}
 }
 
-// locate says where a row is malformed. The row before it is at line last.
+// locate returns the error of a malformed row. The row before it is at line last.
 func (t *csvTable) locate(err error, columns, last int) error {
 	bad, ok := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -166,7 +166,7 @@ func (r *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wider is the kind that takes the cells of both: any, integers, floats, bytes.
+// wider returns the kind that can hold the cells of both: any, integers, floats, bytes.
 func wider(a, b example.Kind) example.Kind {
 	rank := []int{0: 0, example.Int64: 1, example.Float: 2, example.Bytes: 3}
 	if rank[b] > rank[a] {
@@ -175,7 +175,7 @@ func wider(a, b example.Kind) example.Kind {
 	return a
 }
 
-// kindOf is the kind of a cell as tfx_bsl infers it, 0 for an empty one.
+// kindOf returns the kind of a cell as tfx_bsl infers it, 0 for an empty one.
 func kindOf(cell string) example.Kind {
 	if cell == "" {
 		return 0
@@ -200,9 +200,8 @@ func isInteger(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// pythonNumber takes off what Python allows in a number and Go does not: space around it,
-// underscores between digits. It is false for what Go allows and Python does not: hexadecimal
-// numbers.
+// pythonNumber removes what Python allows in a number and Go does not: space around it, underscores
+// between digits. ok is false for what Go allows and Python does not: hexadecimal numbers.
 func pythonNumber(cell string) (string, bool) {
 	text := strings.Trim(cell, " \t\n\v\f\r\x1c\x1d\x1e\x1f")
 	if strings.ContainsAny(text, "xXpP") {
@@ -220,10 +219,10 @@ func pythonNumber(cell string) (string, bool) {
 	return strings.ReplaceAll(text, "_", ""), true
 }
 
-// parseFloat is Python's: what is beyond 64 bits is infinite.
+// parseFloat parses as Python does: numbers beyond 64 bits are infinite.
 func parseFloat(text string) (float64, error) {
 	if unsigned := strings.TrimLeft(text, "+-"); len(text)-len(unsigned) == 1 && strings.EqualFold(unsigned, "nan") {
-		return math.NaN(), nil // Go takes no sign there
+		return math.NaN(), nil // Go does not accept a sign there
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {

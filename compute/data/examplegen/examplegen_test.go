@@ -103,7 +103,7 @@ func TestMakesTheRecordsAndSplitsOfCsvExampleGen(t *testing.T) {
 
 func sorted(records []string) []string { slices.Sort(records); return records }
 
-// canonical puts features in the order of their names, in which they were when TFX found the split.
+// canonical sorts features by name, as they were when TFX determined the split.
 func canonical(t *testing.T, dir string, records []string) []string {
 	t.Helper()
 	schema, err := example.ReadSchema(filepath.Join(dir, "schema/schema.pbtxt"))
@@ -140,7 +140,7 @@ func canonical(t *testing.T, dir string, records []string) []string {
 	return records
 }
 
-// cells are a record's values as text; a float has a point, as in the file that TFX read.
+// cells returns a record's values as text; a float has a point, as in the file that TFX read.
 func cells(t *testing.T, spec example.Spec, record string) (row []string) {
 	t.Helper()
 	b, err := example.Parse(spec, []byte(record))
@@ -280,7 +280,7 @@ func TestSaysWhereAFileIsWrong(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused as bad input or becomes Examples with all of its rows.
+// Whatever a file contains, it is refused as bad input or becomes Examples with all of its rows.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{"a,b\n1,x\n2,\n", "a\n\"\n\"\n", "\ufeffa\n1_0\n", "a,b\n1\n", "a\n1e999\nnan\n"} {
 		f.Add(text)
@@ -297,7 +297,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// A name may hold a semicolon where the cells hold none.
+// A name may contain a semicolon if the cells contain none.
 func TestASemicolonInANameIsNoSeparator(t *testing.T) {
 	t.Parallel()
 	r, err := examplegen.Convert(t.Context(), write(t, "a.csv", "a;b\n1\n2;3\n4\n"), t.TempDir(), examplegen.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// parquetTable is a Parquet file each of whose columns has one leaf.
+// parquetTable is a Parquet file in which each column has one leaf.
 type parquetTable struct {
 	path string
 	file *os.File
@@ -26,8 +26,8 @@ type parquetTable struct {
 	most int64           // rows
 }
 
-// A run of equal values has any length in a few bytes. So many rows a file may have, and so many
-// for each of its bytes.
+// A run of equal values has any length in a few bytes. These are the largest numbers of rows of a
+// file, and of rows for each of its bytes.
 const (
 	fewRows     = 100_000
 	rowsPerByte = 100
@@ -78,8 +78,8 @@ const (
 	maxDepth  = 20       // columns in columns
 )
 
-// checkFooter reads the footer, whose length in 4 bytes and PAR1 are the end of a file, and how
-// deep columns are nested: the library takes memory by the square of that.
+// checkFooter reads the footer, after which the file ends with its length in 4 bytes and PAR1, and
+// checks how deep columns are nested: the library needs memory that grows with the square of that.
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if _, err := f.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil {
@@ -106,7 +106,7 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	return checkDepth(data.Schema)
 }
 
-// checkDepth checks columns in depth-first order, each with the number of those in it.
+// checkDepth checks columns in depth-first order, each with the number of columns in it.
 func checkDepth(schema []format.SchemaElement) error {
 	var open []int32 // columns still to come, by depth
 	for _, element := range schema {
@@ -126,9 +126,9 @@ func checkDepth(schema []format.SchemaElement) error {
 	return nil
 }
 
-// runLengthBooleans is the index of a leaf of booleans in run-length encoding, or -1. The library
-// reads a run of ones as one one and zeros. Levels have that encoding too, so that it means nothing
-// if a column has another one too and the file has no statistics of encodings.
+// runLengthBooleans returns the index of a leaf of booleans in run-length encoding, or -1. The
+// library reads a run of ones as a single one followed by zeros. Levels have that encoding too, so
+// it means nothing if a column also has another one and the file has no statistics of encodings.
 func runLengthBooleans(file *format.FileMetaData) int {
 	for _, group := range file.RowGroups {
 		for i, chunk := range group.Columns {
@@ -149,7 +149,7 @@ func runLengthBooleans(file *format.FileMetaData) int {
 	return -1
 }
 
-// recovered makes an *Error of what the library panics with on damaged files.
+// recovered returns an *Error for a panic of the library on damaged files.
 func (t *parquetTable) recovered(panicked any, err error) error {
 	if panicked == nil {
 		return err
@@ -230,7 +230,7 @@ func (t *parquetTable) row(values parquet.Row, features []int, split int, take f
 	return take(&b, name)
 }
 
-// leaves cuts a row into the values of each leaf: one, or those of a list. Together they hold at
+// leaves splits a row into the values of each leaf: one, or those of a list. Together they have at
 // most maxRowBytes.
 func (t *parquetTable) leaves(row parquet.Row) ([][]parquet.Value, error) {
 	all, size := make([][]parquet.Value, len(t.cols)), 0

@@ -25,7 +25,7 @@ type parquetColumn struct {
 	float   func(parquet.Value) float32        // of a Float column
 }
 
-// leafTypes are the logical types of the leaves, in the order of the file. A value of nil is a leaf
+// leafTypes returns the logical types of the leaves, in the order of the file; nil for a leaf
 // without one.
 func leafTypes(schema []format.SchemaElement) (types []format.LogicalTypeValue) {
 	for _, element := range schema {
@@ -36,7 +36,8 @@ func leafTypes(schema []format.SchemaElement) (types []format.LogicalTypeValue) 
 	return types
 }
 
-// newParquetColumn is the column that a field becomes. What tf.Example has no type for is refused.
+// newParquetColumn returns the column that a field becomes. It refuses types that tf.Example
+// doesn't have.
 func newParquetColumn(field *parquet.Column, types []format.LogicalTypeValue) (parquetColumn, error) {
 	c := parquetColumn{column: column{name: field.Name()}}
 	leaf, err := c.findLeaf(field)
@@ -46,14 +47,14 @@ func newParquetColumn(field *parquet.Column, types []format.LogicalTypeValue) (p
 	c.full = leaf.MaxDefinitionLevel()
 	logical := types[leaf.Index()]
 	if of := leaf.Type().LogicalType(); logical == nil && of != nil {
-		logical = of.Value // of a converted type, which older files have
+		logical = of.Value // from a converted type, which older files have
 	}
 	return c, c.setType(leaf.Type(), logical)
 }
 
 const splitUp = "write one column for each value"
 
-// findLeaf is the primitive of a field, and sets how a list is read.
+// findLeaf returns the primitive of a field, and sets how a list is read.
 func (c *parquetColumn) findLeaf(field *parquet.Column) (*parquet.Column, error) {
 	if field.Leaf() {
 		c.list, c.listed = field.Repeated(), field.MaxDefinitionLevel()
@@ -174,8 +175,8 @@ func (c *parquetColumn) setDecimal(d *format.DecimalType, physical parquet.Type)
 	return nil
 }
 
-// unscaled is the integer of a decimal: of 32 or 64 bits, or big-endian two's complement. Bytes
-// beyond maxDecimalBytes don't count.
+// unscaled returns the integer of a decimal: of 32 or 64 bits, or big-endian two's complement.
+// Bytes beyond maxDecimalBytes don't count.
 func unscaled(v parquet.Value) *big.Int {
 	switch v.Kind() {
 	case parquet.Int32:
@@ -215,7 +216,7 @@ func unsigned(v parquet.Value) (int64, error) {
 	return v.Int64(), nil
 }
 
-// micros makes microseconds of integers in a unit, rounded down.
+// micros returns a function from integers in a unit to microseconds, rounded down.
 func micros(unit time.Duration) func(parquet.Value) (int64, error) {
 	return func(v parquet.Value) (int64, error) {
 		n, err := signed(v)
@@ -237,7 +238,7 @@ func micros(unit time.Duration) func(parquet.Value) (int64, error) {
 	}
 }
 
-// int96Micros makes microseconds since 1970 of a timestamp of Spark or Impala: nanoseconds of a
+// int96Micros converts a timestamp of Spark or Impala to microseconds since 1970: nanoseconds of a
 // day, and a Julian day.
 func int96Micros(v parquet.Value) (int64, error) {
 	const epoch, dayMicros = 2_440_588, 86_400_000_000
@@ -266,7 +267,7 @@ func float16(v parquet.Value) float32 {
 	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
 }
 
-// present are the values that there are: none of a null or of a list that is null or empty.
+// present returns the existing values: none for a null or for a list that is null or empty.
 func (c *parquetColumn) present(values []parquet.Value) ([]parquet.Value, error) {
 	switch first := values[0]; {
 	case c.kind == 0, c.list && first.DefinitionLevel() < c.listed, !c.list && (first.IsNull() || first.DefinitionLevel() < c.full):
@@ -314,7 +315,7 @@ func (c *parquetColumn) add(b *example.Builder, values []parquet.Value) error {
 	return nil
 }
 
-// text is the one string of a column, "" where there is none.
+// text returns the one string of a column, "" if there is none.
 func (c *parquetColumn) text(values []parquet.Value) string {
 	if values, err := c.present(values); err == nil && c.kind == example.Bytes && !c.list && len(values) == 1 {
 		return string(values[0].ByteArray())

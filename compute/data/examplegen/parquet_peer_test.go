@@ -19,7 +19,7 @@ import (
 //go:embed testdata/parquet_example_gen.py
 var parquetScript string
 
-// What is kept is what TFX's own code says. STOKER_TENSORFLOW=record keeps it anew.
+// The stored results are those of TFX's own code. STOKER_TENSORFLOW=record stores them anew.
 func TestParquetExampleGenStillSaysSo(t *testing.T) {
 	t.Parallel()
 	seeds := make([]int, parquetFiles)

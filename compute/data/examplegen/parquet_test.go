@@ -182,7 +182,7 @@ func TestBoundsTheBytesOfExamples(t *testing.T) {
 	}
 }
 
-// footer is a Parquet file that has a footer only.
+// footer returns a Parquet file that has only a footer.
 func footer(t *testing.T, compact ...byte) string {
 	t.Helper()
 	data := append([]byte("PAR1"), compact...)
@@ -190,8 +190,8 @@ func footer(t *testing.T, compact ...byte) string {
 	return write(t, "data.parquet", string(append(data, "PAR1"...)))
 }
 
-// What a hostile file claims costs nothing: the schema of a million columns in each other has 6 MB
-// and would take terabytes, and a list says that it has 2^31 elements.
+// False claims of a hostile file need no memory: the schema of a million nested columns has 6 MB
+// and would take terabytes, and a list claims to have 2^31 elements.
 func TestClaimsOfParquetFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	nested := bytes.Repeat([]byte{0x48, 1, 'a', 0x15, 2, 0}, 1<<20) // name a, 1 child
@@ -207,7 +207,7 @@ func TestClaimsOfParquetFilesAreBounded(t *testing.T) {
 	}
 }
 
-// A damaged file is an error of the file, never a panic.
+// A damaged file gives an error of the file, never a panic.
 func TestDamagedParquetFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile(parquetFile(t, []fruit{{"apple", new(1.5), 3, true, "train"}, {"pear", nil, -1, false, "eval"}}))

@@ -18,7 +18,8 @@ import (
 
 const keptParquet = "testdata/parquet_example_gen.json.gz"
 
-// parquetAnswer is a file, and the records that TFX makes of it (testdata/parquet_example_gen.py).
+// parquetAnswer is a file, and the records that TFX makes from it
+// (testdata/parquet_example_gen.py).
 type parquetAnswer struct {
 	File    []byte   `json:"file"`
 	Records [][]byte `json:"records"`

@@ -57,7 +57,7 @@ func thriftVarint(data []byte) ([]byte, uint64, error) {
 func thriftValue(data []byte, kind byte, depth int) (rest []byte, err error) {
 	size := uint64(1)
 	switch kind {
-	case thriftByte, thriftTrue, thriftFalse: // the latter in a list
+	case thriftByte, thriftTrue, thriftFalse: // true and false are bytes in a list
 	case thriftDouble:
 		size = 8
 	case thriftBinary:
@@ -92,7 +92,7 @@ func thriftElements(data []byte, depth int) (rest []byte, err error) {
 			return nil, err
 		}
 	}
-	if n > uint64(len(data)) { // each takes a byte at least
+	if n > uint64(len(data)) { // each takes at least one byte
 		return nil, errThrift
 	}
 	for range n {

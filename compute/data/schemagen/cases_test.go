@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// inferCase is what TensorFlow Data Validation is asked, too (testdata/tfdv.py).
+// inferCase is an input that TensorFlow Data Validation is also given (testdata/tfdv.py).
 type inferCase struct {
 	Splits [][][]byte `json:"splits"` // of records
 	Shape  bool       `json:"shape"`
@@ -16,8 +16,8 @@ type inferCase struct {
 	Sequence bool `json:"sequence"` // records are tf.SequenceExamples
 }
 
-// inferCases are random records of features that each follow one habit, up to three splits. They
-// are the same each time.
+// inferCases returns random records of features that each follow one habit, in up to three splits.
+// They are the same each time.
 func inferCases() []inferCase {
 	var all []inferCase
 	for seed := range 60 {
@@ -35,7 +35,8 @@ func inferCases() []inferCase {
 	return append(all, sequenceCases()...)
 }
 
-// sequenceCases are random tf.SequenceExamples of up to three splits. They are the same each time.
+// sequenceCases returns random tf.SequenceExamples in up to three splits. They are the same each
+// time.
 func sequenceCases() []inferCase {
 	var all []inferCase
 	for seed := range 90 {
@@ -54,7 +55,7 @@ func sequenceCases() []inferCase {
 	return all
 }
 
-// sequenceHabit is what the records of a split have in common.
+// sequenceHabit has the common properties of the records of a split.
 type sequenceHabit struct {
 	split, steps int
 	without      bool // feature_lists
@@ -134,7 +135,8 @@ func (h sequenceHabit) record(g *rand.Rand) []byte {
 
 var inferWords = []string{"true", "false", "TRUE", "0", "1", "", "set", "clear", " 12", "-7 ", "+3", "99999999999999999999", "0x1", "1_0", "ä\n\"'\\", "\xff", "word", "zeta", "Alpha"}
 
-// inferRecord has features named by their habits. From the second split on some stray.
+// inferRecord returns a record with features named by their habits. From the second split on some
+// deviate.
 func inferRecord(g *rand.Rand, split int) []byte {
 	var b example.Builder
 	words := func(from, to, n int) []string {

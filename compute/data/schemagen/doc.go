@@ -1,7 +1,7 @@
 // Package schemagen infers a schema from tf.Examples or tf.SequenceExamples as TFX's SchemaGen
 // does: the rules are those of TensorFlow Data Validation's infer_schema for the first split and of
-// its update_schema for every other one. Start with Statistics, which gathers what one split shows,
-// then call Infer.
+// its update_schema for every other one. Start with Statistics, which summarizes one split, then
+// call Infer.
 //
 // # Rules
 //
@@ -24,27 +24,27 @@
 //
 // The feature_lists of tf.SequenceExamples are the features of a struct, SequenceStruct, as in a
 // schema that tfx_bsl reads. Each has two levels: the steps of a record and the values of a step.
-// It has a shape of two dimensions where neither varies and no list is missing, otherwise
+// It has a shape of two dimensions if neither varies and no list is missing, otherwise
 // value_counts, one for each level. A step without a kind is a missing list, and a feature list
-// that only has such ones is BYTES.
+// with only such steps is BYTES.
 //
-// Another split widens that: value_count grows, a shape that no longer fits goes, min_fraction
-// falls, new strings are appended to a string_domain, a bool_domain of integers becomes an
-// int_domain with the split's range, another domain that no longer fits goes, a feature that is new
-// is added without a shape, and one that is required but absent, or has another type, is marked
-// DEPRECATED. So is the struct where a split has no feature_lists. A shape fits where the product
-// of its dimensions is that of the split.
+// Each further split widens the schema: value_count grows, a shape that no longer fits is removed,
+// min_fraction falls, new strings are appended to a string_domain, a bool_domain of integers
+// becomes an int_domain with the split's range, another domain that no longer fits is removed, a
+// new feature is added without a shape, and one that is required but absent, or has another type,
+// is marked DEPRECATED. So is the struct if a split has no feature_lists. A shape fits if the
+// product of its dimensions is that of the split.
 //
 // # Differences
 //
-// TensorFlow Data Validation decides domains by the 1,000 most frequent values of a feature. Here
-// all values decide: strings as well as which there is one that is no integer have no int_domain,
-// and a string_domain goes where another split has more than 1,000 distinct values or more than 1
-// MiB of them. A feature that is DEPRECATED because another split has floats where it had a
-// bool_domain keeps that domain, where TensorFlow Data Validation may make it a float_domain.
+// TensorFlow Data Validation determines domains from the 1,000 most frequent values of a feature.
+// Here all values count: strings of which a single one is not an integer have no int_domain, and a
+// string_domain is removed if another split has more than 1,000 distinct values or more than 1 MiB
+// of them. A feature that is DEPRECATED because another split has floats where it had a bool_domain
+// keeps that domain, where TensorFlow Data Validation may make it a float_domain.
 //
 // # Memory
 //
-// Records are streamed. Memory is bounded by 10,000 features and 1,000 distinct strings of at most
+// Records are streamed. Memory is limited by 10,000 features and 1,000 distinct strings of at most
 // 1 MiB together for each.
 package schemagen

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example/schemapb"
 )
 
-// DefaultMaxStringDomain is how many distinct strings a domain has at most where Options do not say
-// otherwise.
+// DefaultMaxStringDomain is the largest number of distinct strings in a domain, unless Options set
+// another one.
 const DefaultMaxStringDomain = 100
 
 // Options are those of TensorFlow Data Validation's infer_schema.
@@ -31,13 +31,13 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Schema is what was inferred.
+// Schema is an inferred schema.
 type Schema struct {
 	Proto *schemapb.Schema
-	Notes []string // features and domains that a later split took away, and why
+	Notes []string // features and domains that a later split removed, and why
 }
 
-// Features is how many features the schema has, those in a struct included.
+// Features returns how many features the schema has, including those in a struct.
 func (s *Schema) Features() (n int) {
 	for _, f := range s.Proto.Feature {
 		if f.GetType() == schemapb.FeatureType_STRUCT {
@@ -50,8 +50,8 @@ func (s *Schema) Features() (n int) {
 }
 
 // Infer infers the schema of the first split and updates it with each other one, in that order.
-// Features are sorted by name, the struct of feature_lists comes after them; what only a later
-// split has comes last. The same statistics give the same bytes.
+// Features are sorted by name, followed by the struct of feature_lists and by features that only
+// later splits have. The same statistics give the same bytes.
 func Infer(o Options, splits ...*Statistics) (*Schema, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func Infer(o Options, splits ...*Statistics) (*Schema, error) {
 	return s, nil
 }
 
-// checkName refuses a feature with the name under which the feature_lists of any split stand.
+// checkName refuses a feature that has the name of the struct for the feature_lists of any split.
 func checkName(splits []*Statistics) error {
 	sequences := slices.ContainsFunc(splits, func(s *Statistics) bool { return s.sequences })
 	for _, split := range splits {
@@ -138,7 +138,7 @@ func (s *Schema) create(o Options, split *Statistics, f *feature) *schemapb.Feat
 	return made
 }
 
-// fixedShape is nil where a list is missing or where lengths vary.
+// fixedShape returns nil if a list is missing or if lengths vary.
 func fixedShape(levels []valency) *schemapb.FixedShape {
 	shape := &schemapb.FixedShape{}
 	for _, level := range levels {
@@ -150,7 +150,7 @@ func fixedShape(levels []valency) *schemapb.FixedShape {
 	return shape
 }
 
-// createCount sets value_count, or value_counts where lists are nested.
+// createCount sets value_count, or value_counts if lists are nested.
 func createCount(made *schemapb.Feature, levels []valency) {
 	if len(levels) == 1 {
 		if levels[0].fewest > 0 {
@@ -197,7 +197,7 @@ func (s *Schema) createDomain(o Options, made *schemapb.Feature, f *feature) {
 	}
 }
 
-// boolDomain is nil for values other than one string for true, one for false, or both.
+// boolDomain returns nil unless there is one string for true, one for false, or both.
 func boolDomain(words []string) *schemapb.BoolDomain {
 	if len(words) == 0 || len(words) > 2 {
 		return nil
@@ -216,11 +216,11 @@ func boolDomain(words []string) *schemapb.BoolDomain {
 	return domain
 }
 
-// standardStep matches a step of a path that stands for itself. All others are quoted.
+// standardStep matches a step of a path that needs no quotes.
 var standardStep = regexp.MustCompile(`^(\([^()]*\)|[^().']+)$`)
 
-// domainName is the name of a feature's string_domain: its path, in the notation of TensorFlow Data
-// Validation.
+// domainName returns the name of a feature's string_domain: its path, in the notation of TensorFlow
+// Data Validation.
 func domainName(path []string) string {
 	steps := make([]string, len(path))
 	for i, step := range path {

@@ -109,9 +109,9 @@ func statisticsOf(t *testing.T, split string, pattern string) *schemagen.Statist
 	return s
 }
 
-// The schemas that SchemaGen made of the Palmer penguins and of the Chicago taxi trips, byte for
-// byte. Of the 10,036 trips of the train split, testdata has the 52 that show a value of a string,
-// or an empty or a present list of a feature, first: no other decides on the schema.
+// The schemas that SchemaGen made from the Palmer penguins and from the Chicago taxi trips, byte
+// for byte. Of the 10,036 trips of the train split, testdata has the 52 that first show a value of
+// a string, or an empty or a present list of a feature: no other affects the schema.
 func TestInfersTheSchemasThatSchemaGenMade(t *testing.T) {
 	t.Parallel()
 	for data, train := range map[string]string{"penguin": "../example/testdata/penguin/examples/Split-train/*", "taxi": "testdata/taxi-train.tfrecord.gz"} {
@@ -211,7 +211,7 @@ func TestRefusesSplitsWithoutRecordsAndWrongLimits(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, they are refused or make a schema that is read back.
+// Whatever the bytes are, they are refused or make a schema that can be read.
 func FuzzAdd(f *testing.F) {
 	all := inferCases()
 	for _, c := range slices.Concat(all[:4], all[len(all)-6:]) {

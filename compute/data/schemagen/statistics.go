@@ -19,42 +19,42 @@ const (
 	maxFeatures      = 10_000
 	maxNameBytes     = 4 << 10
 	maxDistinct      = 1000    // strings of one feature
-	maxDistinctBytes = 1 << 20 // of these together
+	maxDistinctBytes = 1 << 20 // bytes of these together
 )
 
 // SequenceStruct is the name of the struct feature under which a schema has the feature_lists of
 // tf.SequenceExamples.
 const SequenceStruct = "##SEQUENCE##"
 
-// Statistics is what the records of one split show of their features. It is not safe for concurrent
-// use.
+// Statistics summarizes the features of the records of one split. It is for one goroutine at a
+// time.
 type Statistics struct {
 	Split string
 
 	records   int64
 	features  map[string]*feature // of tf.Examples and of the context of tf.SequenceExamples
 	steps     map[string]*feature // of the feature_lists of tf.SequenceExamples
-	sequences bool                // a record has feature_lists
-	touched   []*feature          // of the record at hand
+	sequences bool                // some record has feature_lists
+	touched   []*feature          // of the current record
 }
 
-// feature gathers the values of one feature. Kinds are the field numbers of tf.Feature.
+// feature accumulates the values of one feature. Kinds are the field numbers of tf.Feature.
 type feature struct {
 	path    []string // its name, or SequenceStruct and its name
-	value   []byte   // serialized tf.Feature or tf.FeatureList of the record at hand
+	value   []byte   // serialized tf.Feature or tf.FeatureList of the current record
 	pending bool     // value is not counted yet
 
 	kind     example.Kind // 0 until a record has one
-	lists    valency      // values of the records; of a feature list: steps of the records
-	step     valency      // of a feature list: values of the steps
-	integers span         // of an Int64 feature
-	strings  tokens       // of a Bytes feature
+	lists    valency      // values of the records; for a feature list: steps of the records
+	step     valency      // for a feature list: values of the steps
+	integers span         // for an Int64 feature
+	strings  tokens       // for a Bytes feature
 }
 
 // valency is how many lists there are and how long they are.
 type valency struct {
 	present      int64 // lists, which may be empty
-	total        int64 // of those and of those that are missing; of records, Statistics knows the total
+	total        int64 // of those and of missing lists; for records, Statistics knows the total
 	fewest, most int   // length of the lists
 }
 
@@ -66,15 +66,15 @@ func (v *valency) add(length int) {
 	v.fewest, v.most = min(v.fewest, length), max(v.most, length)
 }
 
-// fixed says whether all lists that are there have one length other than 0.
+// fixed reports whether all existing lists have one length other than 0.
 func (v valency) fixed() bool { return v.present > 0 && v.fewest == v.most && v.fewest > 0 }
 
-// nested says whether the feature is a feature list.
+// nested reports whether the feature is a feature list.
 func (f *feature) nested() bool { return len(f.path) > 1 }
 
 func (f *feature) name() string { return f.path[len(f.path)-1] }
 
-// levels are the valencies from the records inwards.
+// levels returns the valencies from the records inwards.
 func (s *Statistics) levels(f *feature) []valency {
 	outer := f.lists
 	outer.total = s.records
@@ -84,8 +84,8 @@ func (s *Statistics) levels(f *feature) []valency {
 	return []valency{outer, f.step}
 }
 
-// span is the range of integers. The zero value is that of no integers, for which TensorFlow Data
-// Validation takes 0 to 0.
+// span is the range of integers. The zero value is that of no integers, which TensorFlow Data
+// Validation treats as 0 to 0.
 type span struct {
 	min, max int64
 	any      bool
@@ -98,7 +98,7 @@ func (s *span) add(n int64) {
 	s.min, s.max = min(s.min, n), max(s.max, n)
 }
 
-// tokens are the distinct strings of a feature, as many as are kept.
+// tokens are the distinct strings of a feature, up to a limit.
 type tokens struct {
 	distinct map[string]struct{} // nil once there are too many
 	bytes    int
@@ -132,7 +132,7 @@ func (t *tokens) add(value []byte) {
 	t.bytes += len(value)
 }
 
-// sorted is the distinct strings by their bytes; nil where there are too many.
+// sorted returns the distinct strings by their bytes; nil if there are too many.
 func (t *tokens) sorted() []string { return slices.Sorted(maps.Keys(t.distinct)) }
 
 // NewStatistics returns the statistics of a split without records. Notes contain the name.
@@ -140,11 +140,11 @@ func NewStatistics(split string) *Statistics {
 	return &Statistics{Split: split, features: map[string]*feature{}, steps: map[string]*feature{}}
 }
 
-// Records is how many records were added.
+// Records returns how many records were added.
 func (s *Statistics) Records() int64 { return s.records }
 
 // Add adds one serialized tf.Example or tf.SequenceExample. The error is an *example.Error without
-// a file, and s is of no use after it.
+// a file; s can't be used after it.
 func (s *Statistics) Add(record []byte) error {
 	number := s.records
 	if err := s.add(record); err != nil {
@@ -195,7 +195,7 @@ func (s *Statistics) featureList(number protowire.Number, entry []byte) error {
 	return s.entry(s.steps, []string{SequenceStruct}, entry)
 }
 
-// entry takes one entry of a map of features. Of two with the same key the last one counts.
+// entry adds one entry of a map of features. Of two with the same key the last one counts.
 func (s *Statistics) entry(features map[string]*feature, above []string, message []byte) error {
 	var key, value []byte
 	var parts joined
@@ -231,7 +231,7 @@ func (s *Statistics) entry(features map[string]*feature, above []string, message
 	return nil
 }
 
-// count takes the values of the record at hand.
+// count counts the values of the current record.
 func (f *feature) count() error {
 	if f.nested() {
 		return f.countSteps()
@@ -239,7 +239,7 @@ func (f *feature) count() error {
 	return f.countList(f.value, &f.lists)
 }
 
-// countSteps takes the steps of the record at hand. A step without a kind is a missing one.
+// countSteps counts the steps of the current record. A step without a kind is a missing one.
 func (f *feature) countSteps() error {
 	n := 0
 	err := fields(f.value, func(number protowire.Number, step []byte) error {
@@ -257,7 +257,7 @@ func (f *feature) countSteps() error {
 	return err
 }
 
-// countList takes the values of a tf.Feature. One without a kind has no list.
+// countList counts the values of a tf.Feature. One without a kind has no list.
 func (f *feature) countList(feature []byte, lists *valency) error {
 	kind, list, err := kindOf(feature)
 	if err != nil || kind == 0 {
@@ -288,8 +288,8 @@ func (f *feature) countList(feature []byte, lists *valency) error {
 	return err
 }
 
-// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy
-// has capacity for more, so that many small parts are not copied again and again.
+// joined joins the parts of a message. The first one belongs to the record and is not changed; a
+// copy has capacity for more, so that many small parts are not copied repeatedly.
 type joined struct{ own bool }
 
 func (j *joined) append(value, part []byte) []byte {
@@ -299,7 +299,8 @@ func (j *joined) append(value, part []byte) []byte {
 	return append(value, part...)
 }
 
-// kindOf splits a tf.Feature into the kind of its list and that list; kind 0 is one without a list.
+// kindOf splits a tf.Feature into the kind of its list and that list; kind 0 means that it has no
+// list.
 func kindOf(value []byte) (kind example.Kind, list []byte, err error) {
 	var parts joined
 	err = fields(value, func(number protowire.Number, data []byte) error {
@@ -374,8 +375,8 @@ var errMalformed = errors.New("malformed protocol buffer")
 
 func malformed(code int) error { return fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(code)) }
 
-// fields calls take with each length-delimited field of a message and passes over all others. The
-// bytes are a part of message.
+// fields calls take with each length-delimited field of a message and skips all others. The bytes
+// are a part of message.
 func fields(message []byte, take func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, wire, tag := protowire.ConsumeTag(message)
@@ -398,7 +399,7 @@ func fields(message []byte, take func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// typeOf is the schema's type of a feature.
+// typeOf returns the schema's type of a feature.
 func (f *feature) typeOf() schemapb.FeatureType {
 	switch f.kind {
 	case example.Float:

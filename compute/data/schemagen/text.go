@@ -12,7 +12,7 @@ import (
 )
 
 // Text returns the schema as schema.pbtxt: protocol buffers' text format as TensorFlow's tools
-// write it, the same bytes each time, which Go's own library does not promise.
+// write it, and always the same bytes, which Go's own library does not guarantee.
 func (s *Schema) Text() []byte {
 	var out bytes.Buffer
 	writeMessage(&out, "", s.Proto.ProtoReflect())

@@ -15,7 +15,8 @@ import (
 //go:embed testdata/tfdv.py
 var tfdvScript string
 
-// What is kept is what TensorFlow Data Validation says. STOKER_TENSORFLOW=record keeps it anew.
+// The stored results are those of TensorFlow Data Validation. STOKER_TENSORFLOW=record stores them
+// anew.
 func TestTensorFlowDataValidationStillSaysSo(t *testing.T) {
 	t.Parallel()
 	var got []string

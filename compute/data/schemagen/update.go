@@ -41,7 +41,7 @@ func (s *Schema) update(o Options, split *Statistics) {
 type update struct {
 	*Schema
 	split *Statistics
-	what  string // made, in notes
+	what  string // the name of made, for notes
 }
 
 // sequence updates the struct of feature_lists.
@@ -74,7 +74,7 @@ func deprecated(made *schemapb.Feature) bool {
 	return made.GetLifecycleStage() == schemapb.LifecycleStage_DEPRECATED
 }
 
-// feature updates one feature. f is nil where the split does not have it.
+// feature updates one feature. f is nil if the split does not have it.
 func (u update) feature(made *schemapb.Feature, f *feature) {
 	if deprecated(made) {
 		return
@@ -128,8 +128,8 @@ func updateCount(count *schemapb.ValueCount, level valency) {
 	}
 }
 
-// dropShape drops a shape where a list is missing, lengths vary or the shape has another number of
-// values. It says whether it did.
+// dropShape removes a shape if a list is missing, lengths vary or the shape has another number of
+// values. It returns whether it did.
 func dropShape(made *schemapb.Feature, levels []valency) bool {
 	if made.GetShape() == nil {
 		return false
@@ -141,8 +141,8 @@ func dropShape(made *schemapb.Feature, levels []valency) bool {
 	return true
 }
 
-// valuesOf is how many values a shape holds. Shapes with the same number are the same to TensorFlow
-// Data Validation.
+// valuesOf returns how many values a shape has. Shapes with the same number are the same to
+// TensorFlow Data Validation.
 func valuesOf(shape *schemapb.FixedShape) int64 {
 	n := int64(1)
 	for _, dim := range shape.GetDim() {
@@ -163,8 +163,8 @@ func updatePresence(presence *schemapb.FeaturePresence, records valency) {
 	}
 }
 
-// domain updates a domain by the values of the split, of whatever kind they are. Without values, a
-// domain stays.
+// domain updates a domain with the values of the split, of whatever kind they are. Without values,
+// a domain stays.
 func (u update) domain(made *schemapb.Feature, f *feature) {
 	switch domain := made.GetDomainInfo().(type) {
 	case *schemapb.Feature_Domain:

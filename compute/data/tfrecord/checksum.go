@@ -12,8 +12,8 @@ const (
 	maskDelta = 0xa282ead8
 )
 
-// Checksum is the masked CRC-32C of the parts, one after another, as TFRecords, TensorBundles and
-// LevelDB tables store it.
+// Checksum returns the masked CRC-32C of the parts, one after another, as TFRecords, TensorBundles
+// and LevelDB tables store it.
 func Checksum(parts ...[]byte) uint32 {
 	var c CRC
 	for _, part := range parts {
@@ -25,7 +25,7 @@ func Checksum(parts ...[]byte) uint32 {
 // checksum is Checksum of one part, without a list of parts.
 func checksum(data []byte) uint32 { return CRC(0).Update(data).Masked() }
 
-// CRC is a CRC-32C (Castagnoli) under way, of nothing at first.
+// CRC is a CRC-32C (Castagnoli) of the data so far, at first of nothing.
 type CRC uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -33,10 +33,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Update adds data.
 func (c CRC) Update(data []byte) CRC { return CRC(crc32.Update(uint32(c), castagnoli, data)) }
 
-// Masked is how checksums are stored:
+// Masked returns the form in which checksums are stored:
 //
 //	mask(c) = rotate right(c, 15) + 0xa282ead8, modulo 2^32
 //
-// The mask is there because a checksum over bytes that hold their own checksum is weak
+// They are masked because a checksum over bytes that contain their own checksum is weak
 // (leveldb/util/crc32c.h).
 func (c CRC) Masked() uint32 { return bits.RotateLeft32(uint32(c), -15) + maskDelta }

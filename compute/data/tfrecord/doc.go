@@ -1,6 +1,5 @@
-// Package tfrecord reads and writes TFRecord files, plain or gzip: the framing, not what is in the
-// records. Examples, event files and checkpoints of readers are made of such records. Reader is the
-// type to read first.
+// Package tfrecord reads and writes TFRecord files, plain or gzip: the framing, not the content of
+// the records. Examples and event files consist of such records. Read Reader first.
 //
 // A record is (tensorflow/core/lib/io/record_writer.h; all numbers little endian):
 //
@@ -11,7 +10,8 @@
 //
 // A compressed file is one gzip stream over all of that.
 //
-// A record is in memory as a whole, so one of more than CurrentLimit bytes is refused by its
-// length, before anything of it is read or inflated: 256 MiB, if neither STOKER_MAX_RECORD_MIB nor
-// Reader.Limit sets another limit. Memory grows with the bytes that are there.
+// A record is held in memory as a whole, so one of more than CurrentLimit bytes is refused by its
+// length, before any of it is read or inflated: 256 MiB, if neither STOKER_MAX_RECORD_MIB nor
+// Reader.Limit sets another limit. Memory grows with the bytes of the file, not with the lengths
+// that it claims.
 package tfrecord

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What can be wrong with a file of records. An *Error wraps one of these, or an error of the
-// operating system.
+// Errors of a file of records. An *Error wraps one of these, or an error of the operating system.
 var (
 	ErrTruncated      = errors.New("truncated")
 	ErrLengthChecksum = errors.New("checksum of the length does not match")
@@ -18,7 +17,7 @@ var (
 	ErrTooLong        = errors.New("longer than a record may be")
 )
 
-// Error says where a file of records is bad.
+// Error is an error at a position of a file of records.
 type Error struct {
 	File   string
 	Record int64 // number of the record in the file, from 0
@@ -32,7 +31,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Corrupt says whether err is about the bytes of the file, which no retry mends, and not about
+// Corrupt reports whether err is about the bytes of the file, which no retry repairs, and not about
 // reading them.
 func Corrupt(err error) bool {
 	for _, bad := range []error{ErrTruncated, ErrLengthChecksum, ErrDataChecksum, ErrNotGzip, ErrGzip, ErrTooLong} {
@@ -43,8 +42,8 @@ func Corrupt(err error) bool {
 	return false
 }
 
-// otherFormats are files of records that TFX and its neighbours write too, by the bytes they begin
-// with.
+// otherFormats are other formats of records that TFX and related programs write, by their first
+// bytes.
 var otherFormats = []struct{ name, magic string }{
 	{"Parquet", "PAR1"},                             // parquet-format/README.md
 	{"Avro", "Obj\x01"},                             // Avro 1.12, object container files
@@ -52,8 +51,8 @@ var otherFormats = []struct{ name, magic string }{
 	{"zstd", "\x28\xb5\x2f\xfd"},                    // RFC 8878
 }
 
-// named says by name which other format a file is in that does not begin with a record; else it
-// returns err.
+// named returns an error that names the format of a file that does not begin with a record, if it
+// is a known one; else it returns err.
 func named(head []byte, err error) error {
 	for _, other := range otherFormats {
 		if bytes.HasPrefix(head, []byte(other.magic)) {
@@ -66,8 +65,8 @@ func named(head []byte, err error) error {
 	return err
 }
 
-// isText is never true of a record's head: the length of one that fits into memory has bytes of
-// zero.
+// isText is never true for a record's head: the length of one that fits into memory contains zero
+// bytes.
 func isText(head []byte) bool {
 	return !bytes.ContainsFunc(head, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\t' && r != '\r' && r != '\n' })
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// DefaultLimit is how many bytes a record may have where neither EnvLimit nor Reader.Limit says
-// otherwise. A gzip file may be a thousand times as large as it looks, and a record is in memory as
-// a whole.
+// DefaultLimit is how many bytes a record may have unless EnvLimit or Reader.Limit sets another
+// limit. A gzip file may unpack to a thousand times its size, and a record is held in memory as a
+// whole.
 const DefaultLimit = 256 << 20
 
 // EnvLimit is the environment variable that sets the limit of all records that a process reads, in
@@ -17,14 +17,14 @@ const EnvLimit = "STOKER_MAX_RECORD_MIB"
 
 const mostMiB = maxLength >> 20
 
-// limit is chosen once, at start.
+// limit is set once, at start.
 var limit = chooseLimit(os.Getenv(EnvLimit))
 
-// CurrentLimit is how many bytes a record may have in this process.
+// CurrentLimit returns how many bytes a record may have in this process.
 func CurrentLimit() int { return limit }
 
-// CheckLimit returns an error if EnvLimit is set to something that is no limit; DefaultLimit holds
-// then. Programs call it when they start.
+// CheckLimit returns an error if EnvLimit has an invalid value; DefaultLimit is used then. Programs
+// call it when they start.
 func CheckLimit() error { return checkLimit(os.Getenv(EnvLimit)) }
 
 func checkLimit(asked string) error {

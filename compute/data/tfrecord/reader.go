@@ -13,14 +13,14 @@ import (
 const (
 	bufferSize = 256 << 10
 
-	// maxLength is what a record may be long: a protocol buffer cannot be longer.
+	// maxLength is the largest length of a record: a protocol buffer cannot be longer.
 	maxLength = math.MaxInt32
 
 	// keptBytes is how much memory of a long record is kept for the next one.
 	keptBytes = 16 << 20
 )
 
-// Reader reads the records of one file in turn. It is not safe for concurrent use.
+// Reader reads the records of one file in turn. It is for one goroutine at a time.
 type Reader struct {
 	name   string
 	stream *stream
@@ -28,8 +28,8 @@ type Reader struct {
 	close  func() error
 	number int64  // of the next record
 	offset int64  // of the next record
-	held   int    // bytes of records that were returned, still in the buffer of in
-	ahead  []byte // what follows them there
+	held   int    // bytes of records that were returned and are still in the buffer of in
+	ahead  []byte // the bytes that follow them there
 	large  []byte
 	limit  int   // bytes of a record
 	err    error // once set, what every later call of Next returns
@@ -47,8 +47,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads records from in, which is not closed. Errors contain the name, and decides by
-// ".gz" at its end whether in must be gzip.
+// NewReader reads records from in, which it does not close. Errors contain the name, and in must be
+// gzip if the name ends in ".gz".
 func NewReader(name string, in io.Reader) *Reader {
 	r := &Reader{stream: newStream(), limit: CurrentLimit()}
 	r.in = bufio.NewReaderSize(r.stream, bufferSize)
@@ -56,8 +56,8 @@ func NewReader(name string, in io.Reader) *Reader {
 	return r
 }
 
-// Reset makes r read another file, as if NewReader had made it, and saves the memory of a new one:
-// for those who read many. A file that Open opened must be closed before.
+// Reset makes r read another file, as if NewReader had made it, and saves allocating a new one for
+// callers that read many. A file that Open opened must be closed before.
 func (r *Reader) Reset(name string, in io.Reader) {
 	r.stream.reset(name, in)
 	r.in.Reset(r.stream)
@@ -66,10 +66,10 @@ func (r *Reader) Reset(name string, in io.Reader) {
 
 // Limit sets how many bytes a record may have from now on: CurrentLimit at first, at most 2^31 - 1.
 // A longer one is an *Error with ErrTooLong in its chain. Its length is known from its head, and
-// nothing of it is read.
+// none of it is read.
 func (r *Reader) Limit(bytes int) { r.limit = min(bytes, maxLength) }
 
-// Gzip says whether the file is compressed, once Next was called.
+// Gzip reports whether the file is compressed, once Next was called.
 func (r *Reader) Gzip() bool { return r.stream.inflates() }
 
 // Close closes the file that Open opened.
@@ -80,8 +80,8 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
-// Next returns the next record. It stays valid until the next call. At the end of the file, and
-// only at a clean one, the error is io.EOF; all others are *Error and stay.
+// Next returns the next record. It stays valid until the next call. At the end of the file, if it
+// is not within a record, the error is io.EOF; all other errors are *Error and permanent.
 func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -100,7 +100,7 @@ func (r *Reader) next() ([]byte, error) {
 	if data, ok := r.nextAhead(); ok {
 		return data, nil
 	}
-	// What was peeked at by the calls before fits the buffer, so this can't fail.
+	// These bytes were peeked at before and fit the buffer, so this can't fail.
 	r.in.Discard(r.held)
 	r.held, r.ahead = 0, nil
 
@@ -114,7 +114,7 @@ func (r *Reader) next() ([]byte, error) {
 	return r.readLarge(length)
 }
 
-// nextAhead takes the next record where it lies in the buffer, if it is whole there and right.
+// nextAhead returns the next record from the buffer, if it is complete there and valid.
 func (r *Reader) nextAhead() ([]byte, bool) {
 	const frame = headSize + footSize
 	if len(r.ahead) < frame {
@@ -153,8 +153,8 @@ func (r *Reader) readLength() (int, error) {
 	return int(length), nil
 }
 
-// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a
-// file, often the file is another one.
+// otherFormat returns the error of a head whose checksum doesn't match: at the beginning of a file,
+// it often has another format.
 func (r *Reader) otherFormat(head []byte) error {
 	if r.number > 0 {
 		return ErrLengthChecksum
@@ -162,20 +162,20 @@ func (r *Reader) otherFormat(head []byte) error {
 	return named(head, ErrLengthChecksum)
 }
 
-// peekData returns a record where it lies in the buffer.
+// peekData returns a record from the buffer.
 func (r *Reader) peekData(length int) ([]byte, error) {
 	data, err := r.in.Peek(length + footSize)
 	if err != nil {
 		return nil, cutShort(err)
 	}
 	r.held = len(data)
-	whole, _ := r.in.Peek(r.in.Buffered()) // they are there
+	whole, _ := r.in.Peek(r.in.Buffered()) // they are in the buffer
 	r.ahead = whole[r.held:]
 	return verified(data)
 }
 
-// readLarge reads a record that is longer than the buffer. Memory grows with the bytes that are
-// there, not with what the length promises.
+// readLarge reads a record that is longer than the buffer. Memory grows with the bytes of the file,
+// not with the claimed length.
 func (r *Reader) readLarge(length int) ([]byte, error) {
 	need := length + footSize
 	if r.large = r.large[:0]; cap(r.large) > keptBytes && need <= keptBytes {
@@ -191,7 +191,7 @@ func (r *Reader) readLarge(length int) ([]byte, error) {
 	return verified(r.large)
 }
 
-// verified takes the checksum off the end of framed and checks it.
+// verified removes the checksum from the end of framed and verifies it.
 func verified(framed []byte) ([]byte, error) {
 	end := len(framed) - footSize
 	data := framed[:end:end]
@@ -208,7 +208,7 @@ func (r *Reader) locate(err error) error {
 	return &Error{File: r.name, Record: r.number, Offset: r.offset, Err: err}
 }
 
-// cutShort turns an end of the stream in the middle of a record into ErrTruncated.
+// cutShort converts an end of the stream in the middle of a record to ErrTruncated.
 func cutShort(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return ErrTruncated

@@ -32,7 +32,7 @@ func readAll(r *tfrecord.Reader) (records [][]byte, err error) {
 	}
 }
 
-// framed is records as a plain file.
+// framed returns records as a plain file.
 func framed(t testing.TB, records ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -252,7 +252,7 @@ func TestSeveralGzipStreamsInOneFileAreOneFile(t *testing.T) {
 	}
 }
 
-// Not parallel: it counts the memory of the whole process.
+// Not parallel, because it measures the memory of the whole process.
 func TestALengthAloneTakesNoMemory(t *testing.T) {
 	head := make([]byte, 12)
 	for length, want := range map[uint64]error{1 << 31: tfrecord.ErrTooLong, 1<<64 - 1: tfrecord.ErrTooLong, 1<<31 - 1: tfrecord.ErrTooLong, 256<<20 + 1: tfrecord.ErrTooLong, 256 << 20: tfrecord.ErrTruncated} {
@@ -322,8 +322,8 @@ func TestAClosedReaderReadsNothing(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, a reader ends without a panic, and what it read, written again, is how the
-// plain bytes began.
+// Whatever the bytes, a reader ends without a panic, and its records, written again, are the
+// beginning of the plain bytes.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{"testdata/penguin-eval.gz", "testdata/events.out.tfevents"} {
 		b, err := os.ReadFile(file)
@@ -370,8 +370,8 @@ func ExampleReader() {
 	// two
 }
 
-// A record that is longer than the limit is refused by its head, in a compressed file too: neither
-// is it inflated, nor is there memory for it.
+// A record that is longer than the limit is refused by its head, also in a compressed file: it is
+// not inflated, and needs no memory.
 func TestRecordsOverTheLimitAreRefusedBeforeTheyAreRead(t *testing.T) {
 	zeros := make([]byte, 1<<20)
 	var head []byte

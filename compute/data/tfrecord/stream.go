@@ -11,11 +11,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// fileBufferSize is how much of the file itself is read at once when it is compressed.
+// fileBufferSize is how much of a compressed file is read at once.
 const fileBufferSize = 64 << 10
 
-// stream is the uncompressed bytes of a file. It looks at the first bytes when it is first read, so
-// that a file that is there but bad fails at its first record like every other bad file.
+// stream is the uncompressed bytes of a file. It examines the first bytes when it is first read, so
+// that a bad file fails at its first record like every other bad file.
 type stream struct {
 	name string
 	file source
@@ -72,10 +72,10 @@ func (s *stream) open() error {
 	return nil
 }
 
-// inflates says whether the file is compressed, once it was read from.
+// inflates reports whether the file is compressed, once it was read from.
 func (s *stream) inflates() bool { return s.out != nil && s.out != s.in }
 
-// isGzip looks for gzip's magic (RFC 1952: 1f 8b, then method 8). A plain file begins with a
+// isGzip checks for gzip's magic (RFC 1952: 1f 8b, then method 8). A plain file begins with a
 // length, which may look the same, but is followed by its own checksum.
 func isGzip(head []byte) bool {
 	if len(head) < 3 || head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 {
@@ -85,8 +85,8 @@ func isGzip(head []byte) bool {
 	return !plain
 }
 
-// inflateError says what is wrong with a gzip stream. An error of reading the file itself is passed
-// on as it is.
+// inflateError returns what is wrong with a gzip stream. It passes on an error of reading the file
+// itself.
 func (s *stream) inflateError(err error) error {
 	switch {
 	case s.file.err != nil:
@@ -99,7 +99,7 @@ func (s *stream) inflateError(err error) error {
 	return fmt.Errorf("%w: %w", ErrGzip, err)
 }
 
-// source remembers what went wrong with reading, so that it is not taken for damage.
+// source remembers an error of reading, so that it is not mistaken for damage.
 type source struct {
 	in  io.Reader
 	err error

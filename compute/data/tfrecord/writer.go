@@ -11,16 +11,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Writer writes records. It is not safe for concurrent use. Close it: what it was given may still
-// be in its buffers.
+// Writer writes records. It is for one goroutine at a time. It must be closed, because records may
+// still be in its buffers.
 type Writer struct {
 	out     *bufio.Writer
 	flushes []func() error // of the layers below out, outermost first
 	closes  []func() error // likewise
 }
 
-// Create makes the file and writes records to it, gzip if its name ends in .gz, plain if not. A
-// file that is there already is emptied.
+// Create creates the file and writes records to it, gzip if its name ends in .gz, plain if not. An
+// existing file is truncated.
 func Create(path string) (*Writer, error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -35,12 +35,12 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// NewWriter writes plain records to out, which is not closed.
+// NewWriter writes plain records to out, which it does not close.
 func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: bufio.NewWriterSize(out, bufferSize)}
 }
 
-// NewGzipWriter writes records as one gzip stream to out, which is not closed.
+// NewGzipWriter writes records as one gzip stream to out, which it does not close.
 func NewGzipWriter(out io.Writer) *Writer {
 	z := gzip.NewWriter(out)
 	w := NewWriter(z)
@@ -67,15 +67,15 @@ func (w *Writer) Append(data []byte) error {
 	return nil
 }
 
-// Flush writes all that was appended to the underlying file, for readers of a file that still
-// grows.
+// Flush writes everything that was appended to the underlying file, for readers of a file that
+// still grows.
 func (w *Writer) Flush() error { return run(w.out.Flush, w.flushes) }
 
-// Close flushes, ends the gzip stream and closes the file that Create made.
+// Close flushes, ends the gzip stream and closes the file that Create created.
 func (w *Writer) Close() error { return run(w.out.Flush, w.closes) }
 
-// run calls first and then all of rest, whatever fails on the way: a file must be closed even if it
-// can't be flushed.
+// run calls first and then all of rest, even after an error: a file must be closed even if it can't
+// be flushed.
 func run(first func() error, rest []func() error) error {
 	err := first()
 	for _, f := range rest {
