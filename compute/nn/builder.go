@@ -8,18 +8,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// Builder makes a Graph layer by layer. The first mistake is kept and returned by Graph, so that a
-// model reads as a list of its layers. Layers are methods, one to a file.
+// Builder builds a Graph layer by layer. Graph returns the first error, so that a model reads as a
+// list of its layers. Layers are methods, one to a file.
 type Builder struct {
 	graph  Graph
 	rng    *rand.Rand
 	params map[string]bool
 	err    error
 
-	training []Node            // the nodes as training computes them
-	stands   map[string]string // what stands for a node that there is in training alone
-	dropouts uint64            // layers so far
-	seed     uint64            // of all dropouts, drawn for the first
+	training []Node            // the nodes of the forward pass in training
+	stands   map[string]string // the replacement of a node that exists only in training
+	dropouts uint64            // number of dropout layers so far
+	seed     uint64            // of all dropouts, drawn for the first one
 }
 
 // Ref is a value in a Builder's graph.
@@ -33,7 +33,7 @@ func NewBuilder(rng *rand.Rand) *Builder {
 	return &Builder{rng: rng, params: map[string]bool{}, stands: map[string]string{}}
 }
 
-// NewRand is the source of randomness for a seed: PCG, the same numbers on every machine.
+// NewRand returns the source of randomness for a seed: PCG, the same numbers on every machine.
 func NewRand(seed int64) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), 0x9e3779b97f4a7c15)) // any fixed stream: the fraction of the golden ratio
 }
@@ -49,7 +49,7 @@ func (b *Builder) Output(name string, x Ref) {
 	b.graph.Outputs = append(b.graph.Outputs, Output{Name: name, Node: b.stand(x.Name), Width: x.Type.Width})
 }
 
-// Graph is what was built, checked.
+// Graph returns the checked graph.
 func (b *Builder) Graph() (*Graph, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -77,7 +77,7 @@ func (b *Builder) node(name string, t Type, n Node) Ref {
 
 func (b *Builder) fail(err error) { b.err = errors.Join(b.err, err) }
 
-// param adds a tensor that training changes, with its initial values, and returns its name.
+// param adds a trainable tensor with its initial values, and returns its name.
 func (b *Builder) param(name string, init initializer.Func, shape ...int) string {
 	size := 1
 	for _, d := range shape {
@@ -92,8 +92,8 @@ func (b *Builder) param(name string, init initializer.Func, shape ...int) string
 	return b.add(p)
 }
 
-// Constant adds a param that training leaves alone, [len(values)]. It may be the second operand of
-// Add and its kin, and nothing else.
+// Constant adds a param that training does not change, [len(values)]. It may be the second operand
+// of Add and the like, and nothing else.
 func (b *Builder) Constant(name string, values ...float32) Ref {
 	return Ref{b.add(Param{Name: name, Shape: []int{len(values)}, Values: values}), Type{Float32, len(values)}}
 }

@@ -4,7 +4,7 @@ import "fmt"
 
 // Types checks the graph and returns the type of every input and node by name. It fails on an
 // unknown op, a name used twice or before it is computed, an output's name that another has, and
-// kinds or shapes that don't meet.
+// kinds or shapes that don't match.
 func (g *Graph) Types() (map[string]Type, error) {
 	c := checker{types: map[string]Type{}, params: map[string]*Param{}}
 	for i := range g.Params {
@@ -131,7 +131,7 @@ func (c *checker) infer(n *Node) (Type, error) {
 	return c.chosen(n)
 }
 
-// in is the type of the i-th operand, which must be of that kind.
+// in returns the type of the i-th operand, which must be of that kind.
 func (c *checker) in(n *Node, i int, kind ValueKind) (Type, error) {
 	if i >= len(n.In) {
 		return Type{}, fmt.Errorf("%d operands, expected more", len(n.In))
@@ -146,7 +146,7 @@ func (c *checker) in(n *Node, i int, kind ValueKind) (Type, error) {
 	return t, nil
 }
 
-// withParam is the type of operand 0 and the shape of the param that is operand 1.
+// withParam returns the type of operand 0 and the shape of the param that is operand 1.
 func (c *checker) withParam(n *Node, kind ValueKind, rank int) (Type, []int, error) {
 	t, err := c.in(n, 0, kind)
 	if err != nil {

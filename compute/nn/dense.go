@@ -33,18 +33,18 @@ func (c *checker) rowParam(n *Node) (Type, error) {
 	return t, err
 }
 
-// DenseOptions are the arguments of Keras's Dense. The zero value is Dense's own, without an
+// DenseOptions are the arguments of Keras's Dense. The zero value has Dense's defaults and no
 // activation.
 type DenseOptions struct {
-	Activation Op // OpRelu and its kin; "" for none
+	Activation Op // OpRelu and the like; "" for none
 	NoBias     bool
-	Kernel     ParamOptions // begins by initializer.GlorotUniform where nothing is said
-	Bias       ParamOptions // begins by initializer.Zeros where nothing is said
+	Kernel     ParamOptions // initialized by initializer.GlorotUniform by default
+	Bias       ParamOptions // initialized by initializer.Zeros by default
 }
 
-// ParamOptions say how a param begins, and what its values add to the loss.
+// ParamOptions define how a param is initialized, and what its values add to the loss.
 type ParamOptions struct {
-	Initializer initializer.Func // nil: the layer's own
+	Initializer initializer.Func // nil: the layer's default
 	Penalty     Penalty
 }
 
@@ -70,7 +70,7 @@ func (b *Builder) EmbeddingWith(name string, ids Ref, depth, dim int, o ParamOpt
 	return b.node(name+"/Embed", t, Node{Op: OpEmbed, In: []string{ids.Name, table}, Attr: Attr{Depth: depth}})
 }
 
-// paramWith is param with options, and how it begins without.
+// paramWith is param with options and a default initializer.
 func (b *Builder) paramWith(name string, o ParamOptions, init initializer.Func, shape ...int) string {
 	if o.Initializer != nil {
 		init = o.Initializer
@@ -86,33 +86,32 @@ func (b *Builder) paramWith(name string, o ParamOptions, init initializer.Func, 
 	return name
 }
 
-// Table looks up a row of dim trained numbers for each id, as Embedding does, in a param that is
-// called and begun as said: ids
-// [b,w] become [b, w*dim].
+// Table looks up a row of dim trained numbers for each id, as Embedding does, in a param with a
+// given name and initializer: ids [b,w] become [b, w*dim].
 func (b *Builder) Table(name, param string, init initializer.Func, ids Ref, depth, dim int) Ref {
 	table := b.param(param, init, depth, dim)
 	t := Type{Float32, ids.Type.Width * dim}
 	return b.node(name, t, Node{Op: OpEmbed, In: []string{ids.Name, table}, Attr: Attr{Depth: depth}})
 }
 
-// Matrix is x W, with a kernel W [in, units] that is called and begun as said.
+// Matrix is x W, with a kernel W [in, units] with a given name and initializer.
 func (b *Builder) Matrix(name, param string, init initializer.Func, x Ref, units int) Ref {
 	kernel := b.param(param, init, x.Type.Width, units)
 	return b.node(name, Type{Float32, units}, Node{Op: OpMatMul, In: []string{x.Name, kernel}})
 }
 
-// Bias is x + c, with c [n] from 0, called as said.
+// Bias is x + c, with c [n] from 0, with a given name.
 func (b *Builder) Bias(name, param string, x Ref) Ref {
 	bias := b.param(param, initializer.Zeros, x.Type.Width)
 	return b.node(name, x.Type, Node{Op: OpAddBias, In: []string{x.Name, bias}})
 }
 
 // WideDeep are the arguments of Builder.WideDeep: the wide & deep model of TFX's Chicago taxi
-// example (taxi_utils_native_keras.py, after Cheng et al. 2016). Where the example has a number, it
-// stands behind.
+// example (taxi_utils_native_keras.py, after Cheng et al. 2016). The numbers in comments are the
+// example's.
 type WideDeep struct {
 	Deep   []Ref // numbers, already scaled: trip_miles, fare, trip_seconds
-	Hidden []int // units of the deep layers, the first first: 100, 70, 48, 34
+	Hidden []int // units of the deep layers, from the first on: 100, 70, 48, 34
 
 	// Activation is that of the deep layers. The example has "", none.
 	Activation Op
@@ -123,7 +122,7 @@ type WideDeep struct {
 	Units int // of the logits; 0: 1, as in the example
 }
 
-// WideDeep puts numbers through dense layers, and ids as they are next to the result: one-hot, each
+// WideDeep passes numbers through dense layers, and concatenates the result with one-hot ids, each
 // of its own depth. A dense layer over both gives the logits. An id outside of its depth counts as
 // none. Layers are called <name>/deep_0, <name>/deep_1 and so on, and <name>/logits.
 func (b *Builder) WideDeep(name string, o WideDeep) Ref {
@@ -143,7 +142,7 @@ func (b *Builder) WideDeep(name string, o WideDeep) Ref {
 	return b.Dense(name+"/logits", b.Concat(name+"/all", hot...), max(o.Units, 1), "")
 }
 
-// together is all of xs side by side.
+// together concatenates xs.
 func (b *Builder) together(name string, xs []Ref) Ref {
 	if len(xs) == 1 {
 		return xs[0]

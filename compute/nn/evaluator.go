@@ -24,10 +24,10 @@ func Eval(g *Graph, inputs map[string]Value) (map[string]Value, error) {
 	return out, nil
 }
 
-// Evaluator computes the forward pass of a Graph again and again: it compiles a plan.Forward, for
+// Evaluator computes the forward pass of a Graph repeatedly: it compiles a plan.Forward, again for
 // more rows when a batch has more, and allocates nothing else after the first Run. It reads the
-// values of params where they are, so it follows a training; NewModel moves them, and must come
-// before. Not for concurrent use.
+// values of params in place, so it follows a training; NewModel moves them, and must be called
+// before. It is for one goroutine at a time.
 type Evaluator struct {
 	graph  *Graph
 	types  map[string]Type
@@ -49,7 +49,8 @@ type kept struct {
 }
 
 // NewEvaluator checks g and prepares it. After a Run the Evaluator has the values of inputs, of the
-// nodes that outputs name, and of the nodes that keep names; what these don't need is not computed.
+// nodes that outputs name, and of the nodes in keep; it does not compute nodes that these don't
+// need.
 func NewEvaluator(g *Graph, keep ...string) (*Evaluator, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -81,8 +82,8 @@ func NewEvaluator(g *Graph, keep ...string) (*Evaluator, error) {
 	return e, nil
 }
 
-// Run computes what is kept for the rows in inputs, which must stay as they are while values are
-// read. Inputs that the graph doesn't know are ignored. An error about a single row is a *RowError.
+// Run computes the kept nodes for the rows in inputs, which must not change while values are read.
+// Inputs that the graph doesn't have are ignored. An error about a single row is a *RowError.
 func (e *Evaluator) Run(inputs map[string]Value) error {
 	rows, err := e.check(inputs)
 	if err != nil {
@@ -112,7 +113,7 @@ func (e *Evaluator) Run(inputs map[string]Value) error {
 	return nil
 }
 
-// check returns the number of rows, which all inputs must have.
+// check returns the number of rows, which must be the same for all inputs.
 func (e *Evaluator) check(inputs map[string]Value) (rows int, err error) {
 	for i, in := range e.graph.Inputs {
 		v, ok := inputs[in.Name]
@@ -167,8 +168,8 @@ func (k *kept) read(r *plan.Runner) {
 // Rows returns the number of rows of the last Run.
 func (e *Evaluator) Rows() int { return e.rows }
 
-// Value returns the value of an input or of a node that is kept, of the last Run and valid until
-// the next. Other names give the zero Value.
+// Value returns the value of an input or of a kept node in the last Run, valid until the next. For
+// other names it returns the zero Value.
 func (e *Evaluator) Value(name string) Value {
 	i, ok := e.index[name]
 	if !ok {
@@ -186,8 +187,8 @@ func (e *Evaluator) Value(name string) Value {
 	return k.value
 }
 
-// NodeNames returns the names of all nodes, in their order: what NewEvaluator has to keep to look
-// at each.
+// NodeNames returns the names of all nodes, in their order: NewEvaluator must keep a node for its
+// value to be read.
 func (g *Graph) NodeNames() []string {
 	names := make([]string, len(g.Nodes))
 	for i, n := range g.Nodes {

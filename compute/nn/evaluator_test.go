@@ -20,7 +20,7 @@ func TestEvalComputesEachOp(t *testing.T) {
 		op     nn.Op
 		attr   nn.Attr
 		params []nn.Param
-		want   []float32 // of OpCast where the result is int64
+		want   []float32 // for OpCast, if the result is int64
 	}{
 		"matmul":  {in: nn.Floats(2, 1, 2, 3, 0), op: nn.OpMatMul, params: param([]int{2, 1}, 10, 1), want: []float32{12, 30}},
 		"bias":    {in: nn.Floats(2, 1, 2, 3, 4), op: nn.OpAddBias, params: param([]int{2}, 10, 20), want: []float32{11, 22, 13, 24}},
@@ -57,7 +57,7 @@ func TestEvalComputesEachOp(t *testing.T) {
 		"embed":   {in: nn.Ints(2, 1, 0), op: nn.OpEmbed, params: param([]int{2, 2}, 1, 2, 3, 4), want: []float32{3, 4, 1, 2}},
 		"vocab": {in: nn.Strings(1, "a", "", "b"), op: nn.OpVocab, want: []float32{1, 2, 0},
 			attr: nn.Attr{Depth: 3, Vocabulary: []string{"b", "a"}}},
-		// What TensorFlow answers for tf.strings.to_hash_bucket_fast(x, 1000).
+		// TensorFlow's result for tf.strings.to_hash_bucket_fast(x, 1000).
 		"hash": {in: nn.Strings(1, "hello", ""), op: nn.OpHash, attr: nn.Attr{Depth: 1000}, want: []float32{296, 263}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ var inputs = map[string]nn.Value{
 	"id": nn.Ints(2, 0, 3, 3, 3, 1, 0),
 }
 
-// lookUp is a dense layer over two numbers and what two ids look up in a table of four rows.
+// lookUp is a dense layer over two numbers and the rows that two ids look up in a table of four.
 func lookUp(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))
@@ -232,8 +232,8 @@ func wide(t *testing.T) *nn.Graph {
 	return g
 }
 
-// A product of rows that are mostly zeros is that of the rows themselves: here of columns 0..39,
-// 40..41 and 42..59. An id that is outside of its depth counts as none.
+// A product of rows that are mostly zeros equals that of the rows themselves: here of columns
+// 0..39, 40..41 and 42..59. An id that is outside of its depth counts as none.
 func TestAnEvaluatorMultipliesOneHotIDsByTheirPlaces(t *testing.T) {
 	t.Parallel()
 	g := wide(t)

@@ -22,12 +22,12 @@ func (b *Builder) ArgMax(name string, x Ref) Ref {
 	return b.node(name, Type{Int64, 1}, Node{Op: OpArgMax, In: []string{x.Name}})
 }
 
-// Label is the name of each id. Ids must be within the names.
+// Label returns the name of each id. Ids must be within the names.
 func (b *Builder) Label(name string, ids Ref, names []string) Ref {
 	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
 }
 
-// chosen is the rule of ops that choose: an index for what may be none, a bucket, a cross, a class,
+// chosen is the rule of ops that choose: an index for a missing one, a bucket, a cross, a class,
 // its name.
 func (c *checker) chosen(n *Node) (Type, error) {
 	switch n.Op {
@@ -79,31 +79,30 @@ func (b *Builder) Hash(name string, x Ref, buckets int) Ref {
 	return b.node(name, Type{Int64, x.Type.Width}, Node{Op: OpHash, In: []string{x.Name}, Attr: Attr{Depth: buckets}})
 }
 
-// Clamp keeps ids 0..depth-2 and makes all others depth-1, the bucket for the unknown.
+// Clamp keeps ids 0..depth-2 and makes all others depth-1, the bucket for unknown values.
 func (b *Builder) Clamp(name string, x Ref, depth int) Ref {
 	return b.node(name, x.Type, Node{Op: OpClamp, In: []string{x.Name}, Attr: Attr{Depth: depth}})
 }
 
-// OneHot is 1 at the place of each id and 0 elsewhere: ids [b,w] become [b, w*depth].
+// OneHot is 1 at the column of each id and 0 elsewhere: ids [b,w] become [b, w*depth].
 func (b *Builder) OneHot(name string, ids Ref, depth int) Ref {
 	t := Type{Float32, ids.Type.Width * depth}
 	return b.node(name, t, Node{Op: OpOneHot, In: []string{ids.Name}, Attr: Attr{Depth: depth}})
 }
 
-// Cast takes integers as numbers. float32 holds them exactly up to 2^24.
+// Cast converts integers to numbers. float32 represents them exactly up to 2^24.
 func (b *Builder) Cast(name string, x Ref) Ref {
 	return b.node(name, Type{Float32, x.Type.Width}, Node{Op: OpCast, In: []string{x.Name}})
 }
 
-// CrossKey is what the hash of a cross begins with: TensorFlow's default (sparse_ops.py,
-// _DEFAULT_HASH_KEY), which tf.sparse.cross_hashed has, and with it Keras's HashedCrossing and the
+// CrossKey is the initial value of a cross's hash: TensorFlow's default (sparse_ops.py,
+// _DEFAULT_HASH_KEY), which tf.sparse.cross_hashed uses, and with it Keras's HashedCrossing and the
 // Estimators' crossed_column.
 const CrossKey = 0xDECAFCAFFE
 
 // Cross is one id for each combination of the columns' values in a row, 0..buckets-1: two or more
 // columns of strings or ids, [b,w1], [b,w2] ..., become [b, w1*w2*...], the values of the last
-// column going fastest. It is the id that tf.sparse.cross_hashed gives, and so Keras's
-// HashedCrossing:
+// column varying fastest. It is the id that tf.sparse.cross_hashed and Keras's HashedCrossing give:
 //
 //	h = CrossKey; for each column: h = FingerprintCat64(h, v); id = h mod buckets
 //
@@ -118,7 +117,7 @@ func (b *Builder) Cross(name string, buckets int, columns ...Ref) Ref {
 	return b.node(name, Type{Int64, width}, Node{Op: OpCross, In: in, Attr: Attr{Depth: buckets}})
 }
 
-// maxCrossed is how many combinations a row may have: what is more was not meant.
+// maxCrossed is how many combinations a row may have; more are probably a mistake.
 const maxCrossed = 1 << 16
 
 // cross is the type rule of OpCross.

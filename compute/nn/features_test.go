@@ -17,7 +17,7 @@ func TestHashIsTensorFlows(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var texts []string
-	for n := range 200 { // FarmHash has a path of its own for 0-16, 17-32, 33-64 and more bytes
+	for n := range 200 { // FarmHash has separate code for 0-16, 17-32, 33-64 and more bytes
 		b := make([]byte, n)
 		for i := range b {
 			b[i] = byte('!' + rng.IntN(90))
@@ -39,13 +39,13 @@ def check(texts):
 
 const crossRows = 300
 
-// crossed is rows of two words, an id and two more, of any bytes and any numbers, the edges among
-// them.
+// crossed returns rows of two words, an id and two more, of any bytes and any numbers, including
+// extreme ones.
 func crossed() map[string]nn.Value {
 	rng := rand.New(rand.NewPCG(5, 8))
 	a, b, c := nn.Strings(1), nn.Ints(1), nn.Ints(2)
 	for r := range crossRows {
-		word := make([]byte, rng.IntN(80)) // FarmHash has a way of its own for each of several lengths
+		word := make([]byte, rng.IntN(80)) // FarmHash has separate code for several ranges of lengths
 		for i := range word {
 			word[i] = byte(rng.IntN(256))
 		}
@@ -74,7 +74,8 @@ func crosses(t *testing.T) *nn.Graph {
 	return g
 }
 
-// What TensorFlow gives of the same values, and Keras's layer, which takes columns of one value.
+// The results of TensorFlow for the same values, and of Keras's layer, which takes columns of one
+// value.
 func TestCrossesAreTensorFlowsAndKeras(t *testing.T) {
 	t.Parallel()
 	rows := crossed()
@@ -100,7 +101,7 @@ def check(c):
 	}
 }
 
-// texts are numbers that JSON would round.
+// texts returns numbers as text, because JSON would round them.
 func texts(numbers []int64) []string {
 	var list []string
 	for _, n := range numbers {
@@ -141,7 +142,7 @@ func TestACrossAllocatesNothing(t *testing.T) {
 	}
 }
 
-// choices is a graph of every op that chooses: of x [b,3], of what bucket of it, and of id [b,2].
+// choices is a graph of every op that chooses: of x [b,3], of its bucket, and of id [b,2].
 func choices(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -158,8 +159,8 @@ func choices(t *testing.T) *nn.Graph {
 	return g
 }
 
-// What TensorFlow itself answers, also for what is no number: searchsorted from the right is what
-// its bucketized_column is made of.
+// The results of TensorFlow itself, including for NaN: its bucketized_column uses searchsorted from
+// the right.
 func TestChoicesAreTensorFlows(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))

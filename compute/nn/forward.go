@@ -33,7 +33,7 @@ func (e *Evaluator) compile(batch int) *plan.Plan {
 
 var planKinds = [...]plan.Kind{Float32: plan.Float, Int64: plan.Int, String: plan.String}
 
-// node writes one node, whose operands are written.
+// node writes one node, whose operands are already written.
 func (w *writer) node(n *Node) plan.Operand {
 	width := w.width(n.Name)
 	if h := w.evaluator.hosts[n.Name]; h != nil {
@@ -66,10 +66,10 @@ func (w *writer) node(n *Node) plan.Operand {
 		ids := w.width(n.In[0])
 		return w.Flat(w.Do(n.Name, plan.Gather, plan.Attr{}, ids, width/ids, table, w.operands[n.In[0]]))
 	}
-	panic(fmt.Sprintf("nn: no forward pass of %s", n.Op)) // Types refuses what is unknown
+	panic(fmt.Sprintf("nn: no forward pass of %s", n.Op)) // Types has refused unknown ops
 }
 
-// do writes an op over the values that n takes.
+// do writes an op over the operands of n.
 func (w *writer) do(n *Node, op plan.Op, attr plan.Attr) plan.Operand {
 	return w.Do(n.Name, op, attr, 1, w.width(n.Name), w.in(n.In)...)
 }
@@ -84,7 +84,7 @@ func (w *writer) in(names []string) []plan.Operand {
 
 func (w *writer) width(name string) int { return w.evaluator.types[name].Width }
 
-// param is a matrix; a vector stands as one row.
+// param returns a matrix; a vector is one row.
 func (w *writer) param(name string) plan.Operand {
 	p := w.params[name]
 	if x, ok := w.operands[name]; ok {
@@ -98,8 +98,8 @@ func (w *writer) param(name string) plan.Operand {
 	return w.operands[name]
 }
 
-// second is the second operand of an op on two, and how it broadcasts over the first: a param is
-// the same for all rows.
+// second returns the second operand of a binary op, and how it is broadcast over the first: a param
+// is the same for all rows.
 func (w *writer) second(n *Node) (plan.Operand, kernel.Shape) {
 	width := w.width(n.Name)
 	p := w.params[n.In[1]]
@@ -114,7 +114,7 @@ func (w *writer) second(n *Node) (plan.Operand, kernel.Shape) {
 	return w.operands[n.In[1]], kernel.Full
 }
 
-// product is rows times a matrix. Rows that are mostly zeros are multiplied by their places.
+// product is rows times a matrix. Rows that are mostly zeros are multiplied sparsely.
 func (w *writer) product(n *Node) plan.Operand {
 	width, matrix := w.width(n.Name), w.param(n.In[1])
 	blocks := w.evaluator.graph.Blocks(n.In[0], w.evaluator.types)
@@ -136,7 +136,7 @@ func (w *writer) product(n *Node) plan.Operand {
 	return w.Do(n.Name, plan.Sparse, plan.Attr{}, 1, width, values, at, matrix)
 }
 
-// places are the elements of rows that may differ from 0, as many in each row.
+// places are the elements of rows that may be nonzero, the same number in each row.
 type places struct {
 	blocks []Block
 	perRow int
@@ -214,23 +214,23 @@ func (p placeValues) Do(out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// Block is neighboring columns of a matrix: one-hot ids, or numbers.
+// Block is a range of adjacent columns of a matrix: one-hot ids, or numbers.
 type Block struct {
-	Name  string // of the value: ids, or the numbers themselves
-	Depth int    // of ids; 0 for numbers
-	Width int    // of the value
+	Name  string // name of the value: ids, or the numbers themselves
+	Depth int    // for ids; 0 for numbers
+	Width int    // width of the value
 	At    int    // the first column
 }
 
 // Columns returns the number of columns of a block.
 func (b Block) Columns() int { return b.Width * max(b.Depth, 1) }
 
-// mostlyZeros is the ratio of columns to places from which on a product is computed by its places:
-// looking a column up costs more than multiplying it.
+// mostlyZeros is the ratio of columns to places from which on a product is computed sparsely:
+// looking up a column costs more than a multiplication.
 const mostlyZeros = 4
 
-// MostlyZeros reports whether rows made of blocks are worth a sparse product: a place is an element
-// that may differ from 0.
+// MostlyZeros reports whether a sparse product is faster for rows that consist of blocks. A place
+// is an element that may be nonzero.
 func MostlyZeros(blocks []Block) bool {
 	places, columns := 0, 0
 	for _, b := range blocks {

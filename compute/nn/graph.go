@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// Graph is a model's forward pass in plain words, for those who write it to a file:
-// compute/tf/savedmodel and its kin. It holds no Gorgonia type. Every value has shape [batch,
+// Graph is a model's forward pass in a form for packages that write it to a file:
+// compute/tf/savedmodel and the like. It contains no Gorgonia type. Every value has shape [batch,
 // width]; width is fixed, batch is not.
 type Graph struct {
 	Inputs  []Input
@@ -20,9 +20,9 @@ type Graph struct {
 	Params  []Param
 	Outputs []Output
 
-	// Training are the nodes as a training computes them, where that differs: with Dropout, and
-	// normalized by the statistics of the batch. Those who write a model to a file leave it alone.
-	// nil: as Nodes.
+	// Training has the nodes for training, if these differ: with Dropout, and normalized by the
+	// statistics of the batch. Packages that write a model to a file ignore it. nil: the same as
+	// Nodes.
 	Training []Node
 }
 
@@ -50,8 +50,8 @@ type Param struct {
 	Values    []float32
 	Trainable bool
 
-	// Moving says that training changes it, but not along a gradient: an average of what it has
-	// seen. It isn't Trainable then.
+	// Moving means that training changes it, but not along a gradient: it is a moving average, and
+	// not Trainable.
 	Moving bool
 
 	// Penalty is what its values add to the loss in training.
@@ -66,11 +66,11 @@ type Node struct {
 	Attr Attr
 }
 
-// Op says what a node computes. x is In[0], of shape [batch, n] unless said otherwise.
+// Op defines what a node computes. x is In[0], of shape [batch, n] unless noted otherwise.
 type Op string
 
-// The operations. Where two operands are combined element by element, "x op y" below, the second is
-// a value of x's width, a value of width 1, or a param of shape [n] or [1]: what is narrower is
+// The operations. If two operands are combined element by element, "x op y" below, the second is a
+// value of x's width, a value of width 1, or a param of shape [n] or [1]: a narrower one is
 // repeated along the width, and a param for every row.
 const (
 	OpMatMul  Op = "MatMul"  // x [b,k] times param In[1] [k,n]
@@ -98,7 +98,7 @@ const (
 	OpSquare    Op = "Square"
 	OpInverse   Op = "Inverse" // 1 / x
 
-	OpConcat Op = "Concat" // of all In, along axis 1
+	OpConcat Op = "Concat" // all of In, along axis 1
 	OpSlice  Op = "Slice"  // columns Attr.Start up to, not including, Attr.End
 	OpSum    Op = "Sum"    // over the last axis, [b,1]
 	OpMean   Op = "Mean"   // over the last axis, [b,1]
@@ -109,17 +109,18 @@ const (
 	OpVocab   Op = "Vocab"   // string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in it
 	OpHash    Op = "Hash"    // string [b,w] to int64 [b,w]: FarmHash Fingerprint64 modulo Attr.Depth
 	OpCross   Op = "Cross"   // string or int64 [b,w1], [b,w2] ... to int64 [b,w1*w2*...]: each combination's hash modulo Depth, see Builder.Cross
-	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for the unknown
+	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for unknown values
 	OpEmbed   Op = "Embed"   // int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
 	OpDropNaN Op = "DropNaN" // NaN becomes 0
 
 	OpWithin Op = "Within" // int64 [b,w]: indices outside 0..Depth-1 become Attr.Default
-	OpBucket Op = "Bucket" // float32 [b,w] to int64 [b,w]: how many of Attr.Boundaries, which rise, are at most x; all of them for NaN
+	OpBucket Op = "Bucket" // float32 [b,w] to int64 [b,w]: how many of Attr.Boundaries, in ascending order, are at most x; all of them for NaN
 	OpArgMax Op = "ArgMax" // float32 [b,n] to int64 [b,1]: the column of the largest, the first of equal ones
 	OpLabel  Op = "Label"  // int64 [b,w] to string [b,w]: Attr.Vocabulary[x]; indices must be in range
 )
 
-// The operations of Graph.Training alone; they compute with the whole batch, or with chance.
+// The operations that occur only in Graph.Training; they depend on the whole batch or on
+// randomness.
 const (
 	OpDropout     Op = "Dropout"     // x, each element 0 with probability Attr.Rate, else times 1/(1-Attr.Rate); see Builder.Dropout
 	OpStandardize Op = "Standardize" // (x - mean) / sqrt(variance + Attr.Epsilon) of the batch; In[1] and In[2] are the params of its moving averages
@@ -151,7 +152,7 @@ func (op Op) Func() (f kernel.Func, ok bool) {
 	return f, ok
 }
 
-// combines reports whether op combines two operands of any kind, element by element.
+// combines reports whether op combines two operands element by element, with a kernel or without.
 func (op Op) combines() bool {
 	_, ok := op.Binary()
 	return ok && op != OpAddBias
@@ -163,10 +164,10 @@ func (op Op) elementwise() bool {
 	return ok || op == OpLeakyRelu || op == OpDropNaN
 }
 
-// TrainingOnly reports whether op occurs in Graph.Training alone.
+// TrainingOnly reports whether op occurs only in Graph.Training.
 func (op Op) TrainingOnly() bool { return op == OpDropout || op == OpStandardize }
 
-// Attr holds the attributes an Op names above; others are zero.
+// Attr has the attributes that the comment of an Op names; others are zero.
 type Attr struct {
 	Depth      int
 	Vocabulary []string
@@ -177,7 +178,7 @@ type Attr struct {
 
 	Rate     float32 // of Dropout
 	Seed     uint64  // of Dropout
-	Stream   uint64  // of Dropout: which of the layers of one seed
+	Stream   uint64  // of Dropout: index of the layer among those of one seed
 	Epsilon  float64 // of Standardize
 	Momentum float64 // of Standardize
 }
@@ -189,11 +190,11 @@ type Output struct {
 	Width int
 }
 
-// InputsOf are the names of the inputs that a node's value is made of, in the order of
+// InputsOf returns the names of the inputs that a node's value depends on, in the order of
 // Graph.Inputs.
 func (g *Graph) InputsOf(node string) []string {
 	reached := map[string]bool{node: true}
-	for _, n := range slices.Backward(g.Nodes) { // operands stand before what takes them
+	for _, n := range slices.Backward(g.Nodes) { // operands come before the nodes that use them
 		if !reached[n.Name] {
 			continue
 		}
@@ -210,10 +211,10 @@ func (g *Graph) InputsOf(node string) []string {
 	return names
 }
 
-// KernelSet names what the arithmetic of this process is made of: the same graph, weights and
-// batches give the same bits where it is the same, and may differ in the last ones where it is not.
-// Besides the architecture, that is whether x*y+z is rounded once or twice: math.Exp asks the
-// processor, and the compiler does it from level v3 of amd64 on; and the Level of compute/kernel.
+// KernelSet names the arithmetic of this process: the same graph, weights and batches give the same
+// bits if it is the same, and may differ in the last ones if it is not. It consists of the
+// architecture; whether x*y+z is rounded once or twice, because math.Exp depends on the processor
+// and the compiler fuses from level v3 of amd64 on; and the Level of compute/kernel.
 func KernelSet() string { return goSet() + "/" + kernel.CurrentLevel().String() }
 
 func goSet() string {
@@ -234,8 +235,8 @@ func goSet() string {
 	return name
 }
 
-// Value is one column of a batch: what is fed to an input, or computed by a node. Row major, of
-// shape [rows, Width]; the one slice that Kind names is set and holds rows*Width elements.
+// Value is one column of a batch: the value of an input or a node. It is row major, of shape [rows,
+// Width]; the one slice that Kind names is set and has rows*Width elements.
 type Value struct {
 	Kind    ValueKind
 	Width   int
@@ -244,13 +245,13 @@ type Value struct {
 	Strings [][]byte // not copied: they may point into a reader's buffer
 }
 
-// Floats is a Value of float32.
+// Floats returns a Value of float32.
 func Floats(width int, v ...float32) Value { return Value{Kind: Float32, Width: width, Floats: v} }
 
-// Ints is a Value of int64.
+// Ints returns a Value of int64.
 func Ints(width int, v ...int64) Value { return Value{Kind: Int64, Width: width, Ints: v} }
 
-// Strings is a Value of byte strings.
+// Strings returns a Value of byte strings.
 func Strings(width int, v ...string) Value {
 	s := make([][]byte, len(v))
 	for i := range v {
@@ -265,10 +266,10 @@ type Type struct {
 	Width int
 }
 
-// String is like float32[b,3].
+// String returns a text like float32[b,3].
 func (t Type) String() string { return fmt.Sprintf("%s[b,%d]", t.Kind, t.Width) }
 
-// String is the name TensorFlow gives the element type.
+// String returns TensorFlow's name of the element type.
 func (k ValueKind) String() string {
 	switch k {
 	case Float32:
@@ -281,7 +282,7 @@ func (k ValueKind) String() string {
 	return fmt.Sprintf("ValueKind(%d)", int(k))
 }
 
-// len is the number of elements, whatever their kind.
+// len returns the number of elements, whatever their kind.
 func (v Value) len() int {
 	switch v.Kind {
 	case Int64:
@@ -293,7 +294,7 @@ func (v Value) len() int {
 	}
 }
 
-// fits says why v is not rows values of type t.
+// fits returns an error if v is not rows values of type t.
 func (v Value) fits(t Type, rows int) error {
 	if v.Kind != t.Kind || v.Width != t.Width {
 		return fmt.Errorf("is %s, expected %s", Type{v.Kind, v.Width}, t)

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// host is a node that no kernel computes, as a plan.Host: what turns data into ids and ids into
-// numbers, chooses classes, or names them. No gradient goes through such a node.
+// host is a node that no kernel computes, as a plan.Host: one that converts data to ids and ids to
+// numbers, chooses classes, or names them. Such a node has no gradient.
 type host struct {
 	node   *Node
 	do     func(h *host, out plan.Slice, in []plan.Slice) error
@@ -77,8 +77,8 @@ func (h *host) Name() string { return h.node.Name }
 // Do implements plan.Host.
 func (h *host) Do(out plan.Slice, in []plan.Slice) error { return h.do(h, out, in) }
 
-// outside is the error of an id that is not within 0..size-1: element i of a node's operand, which
-// is width wide.
+// outside returns the error of an id that is not within 0..size-1: element i of a node's operand of
+// the given width.
 func outside(n *Node, width, i int, id int64, size int) error {
 	bad := &RowError{Row: i / width, Node: n.Name, Err: fmt.Errorf("index %d is outside 0..%d", id, size-1)}
 	return fmt.Errorf("node %q, %s: %w", n.Name, n.Op, bad)
@@ -122,7 +122,7 @@ func oneHot(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// vocabIndex is the index of each token; the first of equal ones counts.
+// vocabIndex returns the index of each token; the first of equal ones counts.
 func vocabIndex(tokens []string) map[string]int {
 	m := make(map[string]int, len(tokens))
 	for i, token := range tokens {
@@ -164,7 +164,7 @@ func clamp(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// cross widens each row's hashes column by column: those of the columns before are at the front.
+// cross extends each row's hashes column by column: those of the columns before are at the front.
 func cross(h *host, out plan.Slice, in []plan.Slice) error {
 	width := h.out
 	for r := range len(out.Ints) / width {
@@ -180,8 +180,8 @@ func cross(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// crossColumn makes w*have hashes of the have at the front, from the last one on, so that none is
-// overwritten before its turn.
+// crossColumn makes w*have hashes from the first have, starting with the last one, so that none is
+// overwritten before it is used.
 func (h *host) crossColumn(have int, column *plan.Slice, w, r int) int {
 	for i := have - 1; i >= 0; i-- {
 		before := h.hashes[i]
@@ -192,7 +192,7 @@ func (h *host) crossColumn(have int, column *plan.Slice, w, r int) int {
 	return have * w
 }
 
-// crossedAs is the i-th value as a cross hashes it.
+// crossedAs returns the i-th value as a cross hashes it.
 func crossedAs(s *plan.Slice, i int) uint64 {
 	if s.Ints == nil {
 		return fingerprint.Of(s.Strings[i])
@@ -226,8 +226,8 @@ func argMax(h *host, out plan.Slice, in []plan.Slice) error {
 	return nil
 }
 
-// argMaxRow passes over NaN, as TensorFlow does on the CPU; 0 where nothing is more than the
-// smallest number.
+// argMaxRow skips NaN, as TensorFlow does on the CPU; it returns 0 if no element is greater than
+// the smallest number.
 func argMaxRow(row []float32) int {
 	best, largest := 0, float32(-math.MaxFloat32)
 	for j, x := range row {

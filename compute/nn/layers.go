@@ -38,7 +38,7 @@ func ActivationNames() []string {
 	return []string{"relu", "tanh", "sigmoid", "softmax", "softplus", "linear"}
 }
 
-// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus;
+// ActivationNamed returns an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus;
 // linear is "", none.
 func ActivationNamed(name string) (Op, error) {
 	switch name {
@@ -121,7 +121,7 @@ func (c *checker) reduced(n *Node) (Type, error) {
 	return Type{Float32, 1}, err
 }
 
-// Concat puts values side by side: widths add up.
+// Concat concatenates values: their widths add up.
 func (b *Builder) Concat(name string, xs ...Ref) Ref {
 	n := Node{Op: OpConcat}
 	t := Type{Kind: Float32}
@@ -132,7 +132,7 @@ func (b *Builder) Concat(name string, xs ...Ref) Ref {
 	return b.node(name, t, n)
 }
 
-// concat is the rule of values side by side.
+// concat is the rule of concatenation.
 func (c *checker) concat(n *Node) (Type, error) {
 	sum := Type{Kind: Float32}
 	for i := range n.In {
@@ -148,7 +148,7 @@ func (c *checker) concat(n *Node) (Type, error) {
 	return sum, nil
 }
 
-// Slice is the columns start up to, not including, end.
+// Slice is the columns from start up to, not including, end.
 func (b *Builder) Slice(name string, x Ref, start, end int) Ref {
 	return b.node(name, Type{Float32, end - start}, Node{Op: OpSlice, In: []string{x.Name}, Attr: Attr{Start: start, End: end}})
 }
@@ -162,21 +162,21 @@ func (c *checker) slice(n *Node) (Type, error) {
 	return Type{Float32, end - start}, err
 }
 
-// Normalize is y = (x - mean) * scale, by column; scale is 1/standard deviation. Both stay as they
-// are in training.
+// Normalize is y = (x - mean) * scale, by column; scale is 1/standard deviation. Training does not
+// change either.
 func (b *Builder) Normalize(name string, x Ref, mean, scale []float32) Ref {
 	y := b.node(name+"/Sub", x.Type, Node{Op: OpSub, In: []string{x.Name, b.Constant(name+"/mean", mean...).Name}})
 	return b.node(name+"/Mul", x.Type, Node{Op: OpMul, In: []string{y.Name, b.Constant(name+"/scale", scale...).Name}})
 }
 
-// DropNaN makes NaN 0: after Normalize, what is missing becomes the mean.
+// DropNaN replaces NaN by 0: after Normalize, a missing value becomes the mean.
 func (b *Builder) DropNaN(name string, x Ref) Ref {
 	return b.node(name, x.Type, Node{Op: OpDropNaN, In: []string{x.Name}})
 }
 
 // LayerNormalization is y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and
-// variance of each row, the variance the mean of squares (Ba et al. 2016, as Keras's, whose
-// epsilon, 0.001, 0 stands for). gamma [width] is from 1, beta [width] from 0.
+// variance of each row, the variance the mean of squares (Ba et al. 2016, as in Keras; an epsilon
+// of 0 is Keras's default, 0.001). gamma [width] starts at 1, beta [width] at 0.
 func (b *Builder) LayerNormalization(name string, x Ref, epsilon float64) Ref {
 	if epsilon == 0 {
 		epsilon = 1e-3
@@ -202,16 +202,16 @@ type BatchNorm struct {
 }
 
 // BatchNormalization is y = (x - mean) / sqrt(variance + Epsilon) * gamma + beta, by column (Ioffe
-// and Szegedy 2015, as Keras's). In training mean and variance are those of the batch, every row
-// the same, whatever its weight; the variance is the mean of squares. Each step moves two params
-// that a prediction, and a file, has in their place:
+// and Szegedy 2015, as Keras's). In training mean and variance are those of the batch, in which
+// every row counts the same, whatever its weight; the variance is the mean of squares. Each step
+// updates two params that replace them in a prediction and in a file:
 //
 //	moving_mean = moving_mean Momentum + mean (1 - Momentum), from 0
 //	moving_deviation = sqrt(moving_deviation^2 Momentum + (variance + Epsilon) (1 - Momentum)),
 //	                   from sqrt(1 + Epsilon)
 //
 // The second is sqrt(moving_variance + Epsilon) with Keras's moving_variance, so that a prediction
-// is a division. gamma [width] is from 1, beta [width] from 0.
+// needs only a division. gamma [width] starts at 1, beta [width] at 0.
 func (b *Builder) BatchNormalization(name string, x Ref, o BatchNorm) Ref {
 	o = o.withDefaults()
 	if !(o.Momentum >= 0 && o.Momentum < 1) || !(o.Epsilon > 0) {
@@ -240,7 +240,7 @@ func (o BatchNorm) withDefaults() BatchNorm {
 	return o
 }
 
-// standardize is one node in training, and two, by the moving averages, else.
+// standardize is one node in training, and two, with the moving averages, otherwise.
 func (b *Builder) standardize(name string, x Ref, o BatchNorm) Ref {
 	mean := b.moving(name+"/moving_mean", x.Type.Width, 0)
 	deviation := b.moving(name+"/moving_deviation", x.Type.Width, float32(math.Sqrt(1+o.Epsilon)))
@@ -251,7 +251,7 @@ func (b *Builder) standardize(name string, x Ref, o BatchNorm) Ref {
 	return Ref{y, x.Type}
 }
 
-// moving adds a param that is an average of what training sees.
+// moving adds a param that is a moving average of a training.
 func (b *Builder) moving(name string, width int, start float32) string {
 	p := Param{Name: name, Shape: []int{width}, Values: make([]float32, width), Moving: true}
 	for i := range p.Values {
@@ -278,10 +278,10 @@ func (c *checker) standardized(n *Node) (Type, error) {
 	return t, nil
 }
 
-// Dropout makes each element of x 0 with probability rate, 0 or more and below 1, and others
-// 1/(1-rate) times as large, in training alone: Keras's Dropout (Srivastava et al. 2014). A
-// prediction has x as it is, and a graph that is written to a file lacks the layer. What is drawn
-// depends on the Builder's seed, the number of Dropouts before it, and the step.
+// Dropout sets each element of x to 0 with probability rate, 0 or more and below 1, and multiplies
+// the others by 1/(1-rate), only in training: Keras's Dropout (Srivastava et al. 2014). A
+// prediction uses x as it is, and a graph that is written to a file lacks the layer. The random
+// elements depend on the Builder's seed, the number of Dropouts before it, and the step.
 func (b *Builder) Dropout(name string, x Ref, rate float64) Ref {
 	if !(rate >= 0 && rate < 1) {
 		b.fail(fmt.Errorf("layer %q: dropout rate %g, expected 0 or more and below 1", name, rate))

@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Loss measures how wrong a row of logits is. Targets have the shape of the logits. Model.Reduction
-// makes the loss of a batch of those of its rows. The gradient of each loss of this package is in
-// compute/nn/autodiff, which trains by no other.
+// Loss measures the error of a row of logits. Targets have the shape of the logits. Model.Reduction
+// defines how the losses of rows are combined to that of a batch. compute/nn/autodiff has the
+// gradients of the losses of this package, and trains with no others. Implementations are immutable
+// and may be used by several goroutines at once.
 type Loss interface {
 	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error,
 	// mean_absolute_error, huber.
 	Name() string
 	// Row is the loss of one row.
 	Row(logits, target []float32) float64
-	// Predict turns logits [b,n] into what is answered: probabilities, or the logits themselves.
+	// Predict converts logits [b,n] to predictions: probabilities, or the logits themselves.
 	Predict(b *Builder, name string, logits Ref) Ref
 }
 
@@ -29,7 +30,7 @@ func LossNamed(name string) (Loss, error) {
 	return nil, fmt.Errorf("unknown loss %q", name)
 }
 
-// checkLoss says what is wrong with a loss's numbers.
+// checkLoss returns what is wrong with a loss's numbers.
 func checkLoss(l Loss) error {
 	switch l := l.(type) {
 	case Huber:
@@ -44,7 +45,7 @@ func checkLoss(l Loss) error {
 	return nil
 }
 
-// RowError is what is wrong with one row of a batch, counted from 0, at a node of the graph.
+// RowError is an error of one row of a batch, counted from 0, at a node of the graph.
 type RowError struct {
 	Row  int
 	Node string
@@ -124,13 +125,13 @@ func (l Huber) Row(z, t []float32) float64 {
 func (Huber) Predict(_ *Builder, _ string, logits Ref) Ref { return logits }
 
 // SigmoidCrossEntropy is mean_j softplus(z[j]) - t[j] z[j], which is -t log p - (1-t) log(1-p) with
-// p = sigmoid(z): yes or no.
+// p = sigmoid(z): binary classification.
 type SigmoidCrossEntropy struct{ Smoothing Smoothing }
 
 // Name is Keras's.
 func (SigmoidCrossEntropy) Name() string { return "binary_crossentropy" }
 
-// Row takes softplus(z) as max(z,0) + log(1+exp(-|z|)), which can't overflow.
+// Row computes softplus(z) as max(z,0) + log(1+exp(-|z|)), which can't overflow.
 func (l SigmoidCrossEntropy) Row(z, t []float32) float64 {
 	sum := 0.0
 	for j := range z {
@@ -145,14 +146,14 @@ func (SigmoidCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
 	return b.Activation(name, logits, OpSigmoid)
 }
 
-// SoftmaxCrossEntropy is -sum_j t[j] log p[j] with p = softmax(z): one class of many. t sums to 1,
-// in general one-hot.
+// SoftmaxCrossEntropy is -sum_j t[j] log p[j] with p = softmax(z): one class of several. t sums to
+// 1, and is usually one-hot.
 type SoftmaxCrossEntropy struct{ Smoothing Smoothing }
 
 // Name is Keras's.
 func (SoftmaxCrossEntropy) Name() string { return "categorical_crossentropy" }
 
-// Row takes log p[j] as z[j] - m - log sum_k exp(z[k]-m), m the largest z.
+// Row computes log p[j] as z[j] - m - log sum_k exp(z[k]-m), m the largest z.
 func (l SoftmaxCrossEntropy) Row(z, t []float32) float64 {
 	m, sum, loss := slices.Max(z), 0.0, 0.0
 	for _, zj := range z {
@@ -172,8 +173,8 @@ func (SoftmaxCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
 	return b.Activation(name, logits, OpSoftmax)
 }
 
-// Smoothing is Keras's label_smoothing, from 0 to below 1: a target t counts as t (1 - Smoothing) +
-// Smoothing / n, where n is the number of classes, 2 for yes or no (Szegedy et al. 2016, section
+// Smoothing is Keras's label_smoothing, from 0 to below 1: a target t becomes t (1 - Smoothing) +
+// Smoothing / n, where n is the number of classes, 2 for a binary one (Szegedy et al. 2016, section
 // 7).
 type Smoothing float64
 

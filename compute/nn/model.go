@@ -7,14 +7,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// Model is a Graph that can be trained: what to minimise, and where.
+// Model is a Graph that can be trained, with the loss to minimize.
 type Model struct {
 	Graph  *Graph
-	Logits string // the node that the loss takes
+	Logits string // the node whose value the loss uses
 	Loss   Loss
 
-	ClassWeights []float32 // what a row of each class counts in training, times its own weight; nil: 1 each. See weight.go
-	Reduction    Reduction // how a batch's loss is made of its rows
+	ClassWeights []float32 // weight of each class's rows in training, in addition to the row's own; nil: 1 each. See weight.go
+	Reduction    Reduction // how the rows' losses are combined to a batch's
 
 	width   int
 	weights []float32
@@ -40,7 +40,7 @@ func NewModel(g *Graph, logits string, loss Loss) (*Model, error) {
 	return m, nil
 }
 
-// pack lets every param that is meant be a view of one flat slice, so that an optimizer is one
+// pack makes every param that meant selects a view of one flat slice, so that an optimizer is one
 // loop.
 func (g *Graph) pack(meant func(*Param) bool) []float32 {
 	size := 0
@@ -62,11 +62,11 @@ func (g *Graph) pack(meant func(*Param) bool) []float32 {
 	return flat
 }
 
-// Weights are the trainable params in the order of Graph.Params, one after the other. Writing to
-// them changes the model.
+// Weights returns the trainable params in the order of Graph.Params, one after the other. Writing
+// to them changes the model.
 func (m *Model) Weights() []float32 { return m.weights }
 
-// Trainable says of what params Weights are made, in their order: what optim.NewParts asks for.
+// Trainable returns the params that Weights consists of, in their order, for optim.NewParts.
 func (m *Model) Trainable() []optim.Param {
 	var params []optim.Param
 	for _, p := range m.Graph.Params {
@@ -77,13 +77,13 @@ func (m *Model) Trainable() []optim.Param {
 	return params
 }
 
-// Moving are the params that are moving averages, as Weights. A checkpoint holds both.
+// Moving returns the params that are moving averages, like Weights. A checkpoint has both.
 func (m *Model) Moving() []float32 { return m.moving }
 
-// Width is the width of the logits, and so of the targets.
+// Width returns the width of the logits, and so of the targets.
 func (m *Model) Width() int { return m.width }
 
-// ForTraining returns g as a training computes it, with the same params.
+// ForTraining returns g with the nodes for training, and the same params.
 func (g *Graph) ForTraining() *Graph {
 	if g.Training == nil {
 		return g
@@ -93,10 +93,10 @@ func (g *Graph) ForTraining() *Graph {
 	return &t
 }
 
-// train adds a node to those of the training.
+// train adds a node for training.
 func (b *Builder) train(n Node) { b.training = append(b.training, n) }
 
-// serve adds a node to those of the model, which lacks what there is in training alone.
+// serve adds a node for prediction, where nodes that exist only in training are replaced.
 func (b *Builder) serve(n Node) {
 	n.In = slices.Clone(n.In)
 	for i := range n.In {
@@ -105,7 +105,7 @@ func (b *Builder) serve(n Node) {
 	b.graph.Nodes = append(b.graph.Nodes, n)
 }
 
-// stand is what the model has for a value of the training.
+// stand returns the replacement of a training's value in prediction.
 func (b *Builder) stand(name string) string {
 	if other, ok := b.stands[name]; ok {
 		return other
@@ -113,7 +113,7 @@ func (b *Builder) stand(name string) string {
 	return name
 }
 
-// differs says whether the training has nodes of its own.
+// differs reports whether the training has nodes of its own.
 func (b *Builder) differs() bool {
 	return slices.ContainsFunc(b.training, func(n Node) bool { return n.Op.TrainingOnly() })
 }
@@ -126,7 +126,7 @@ func (c *checker) trainingOp(n *Node) (Type, error) {
 	return c.standardized(n)
 }
 
-// Batch is what one step learns from.
+// Batch is the input of one step.
 type Batch struct {
 	Rows    int
 	Inputs  map[string]Value

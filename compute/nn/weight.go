@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// Reduction says how the loss of a batch is made of its rows' losses, each times the row's weight:
-// that of Batch.Weights times that of its class in Model.ClassWeights, 1 where neither is given.
-// Without weights both are the mean.
+// Reduction defines how the losses of rows are combined to that of a batch. Each is multiplied by
+// the row's weight: that in Batch.Weights times that of its class in Model.ClassWeights, 1 by
+// default. Without weights both reductions are the mean.
 type Reduction int
 
 // The reductions.
 const (
 	// WeightedMean divides by the sum of the weights: Keras's "mean_with_sample_weight".
 	WeightedMean Reduction = iota
-	// SumOverBatchSize divides by the number of rows, whatever they weigh: Keras's default, so that
-	// a row of weight 2 learns as if it were there twice in a batch of the same size.
+	// SumOverBatchSize divides by the number of rows, whatever their weights: Keras's default, so
+	// that a row of weight 2 counts like two equal rows in a batch of the same size.
 	SumOverBatchSize
 )
 
-// WeighRows sets to [rows, Width], of at least b.Rows rows, to what each row of b counts in the
-// loss of the batch: its weight divided as Reduction says, the same for all numbers of the row, and
-// 0 after the last row of b.
+// WeighRows sets to [rows, Width], of at least b.Rows rows, to the factor of each row of b in the
+// loss of the batch: its weight divided as Reduction defines, the same for all numbers of the row,
+// and 0 after the last row of b.
 func (m *Model) WeighRows(to []float32, b Batch) error {
 	if b.Weights != nil && len(b.Weights) != b.Rows {
 		return fmt.Errorf("%d weights for %d rows", len(b.Weights), b.Rows)
@@ -40,7 +40,7 @@ func (m *Model) WeighRows(to []float32, b Batch) error {
 	return nil
 }
 
-// whole is what the weighted losses of a batch are divided by.
+// whole returns the divisor of a batch's weighted losses.
 func (m *Model) whole(b Batch) (float64, error) {
 	if m.ClassWeights != nil && len(m.ClassWeights) != m.classes() {
 		return 0, fmt.Errorf("%d class weights for %d classes", len(m.ClassWeights), m.classes())
@@ -58,7 +58,7 @@ func (m *Model) whole(b Batch) (float64, error) {
 	return sum, nil
 }
 
-// weight is what a row counts.
+// weight returns the weight of a row.
 func (m *Model) weight(b Batch, row int) float64 {
 	w := 1.0
 	if b.Weights != nil {
@@ -70,11 +70,11 @@ func (m *Model) weight(b Batch, row int) float64 {
 	return w
 }
 
-// classes is how many a target distinguishes: yes and no, or one a column.
+// classes returns how many classes a target distinguishes: two, or one a column.
 func (m *Model) classes() int { return max(m.width, 2) }
 
-// classOf is the class that a target names: 0 or 1 where it is one number, else the column of the
-// largest, as Keras's fit takes it.
+// classOf returns the class of a target: 0 or 1 if it is one number, else the column of the
+// largest, as in Keras's fit.
 func classOf(target []float32) int {
 	if len(target) > 1 {
 		return argMaxRow(target)
@@ -85,8 +85,9 @@ func classOf(target []float32) int {
 	return 0
 }
 
-// Penalty is what the values of a param add to the loss in training: L1 sum |w| + L2 sum w^2,
-// Keras's regularizers L1, L2 and L1L2. It doesn't depend on the batch. The zero value is none.
+// Penalty is the regularization of a param in training: it adds L1 sum |w| + L2 sum w^2 to the
+// loss, as Keras's regularizers L1, L2 and L1L2. It doesn't depend on the batch. The zero value is
+// none.
 type Penalty struct{ L1, L2 float64 }
 
 func (p Penalty) check() error {
@@ -109,7 +110,8 @@ func (p Penalty) of(values []float32) float64 {
 	return p.L1*sum + p.L2*squares
 }
 
-// Penalty is what the params add to the loss of a training; the loss of Evaluate lacks it.
+// Penalty returns what the params add to the loss of a training; the loss of Evaluate does not
+// include it.
 func (m *Model) Penalty() float64 {
 	sum := 0.0
 	for _, p := range m.Graph.Params {

@@ -53,12 +53,12 @@ type TrainingOptions struct {
 //	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps
 //	.            config, hyperparameters, and at the end evaluation_<metric>
 //
-// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one.
-// Points come less and less often the longer a training is, as spacing says, so that a log grows
-// with the logarithm of the steps only, and with it what a checkpoint carries.
+// A step belongs to the epoch of its last row, and the last epoch may be incomplete. The longer a
+// training is, the rarer its points are (see spacing), so the log, and the copy of it that is kept
+// with a checkpoint, grow only with the logarithm of the steps.
 //
-// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more
-// files and with other times. It is not safe for concurrent use.
+// A Training that resumes from a checkpoint writes the same log as an uninterrupted one, in more
+// files and with other times. It is for one goroutine at a time.
 type Training struct {
 	o       TrainingOptions
 	begun   bool
@@ -67,13 +67,13 @@ type Training struct {
 	kept    []state
 }
 
-// NewTraining logs nothing yet: the first step shows whether the training goes on from a
+// NewTraining logs nothing yet: the first step shows whether the training resumes from a
 // checkpoint.
 func NewTraining(o TrainingOptions) *Training {
 	return &Training{o: o, writers: map[string]*Writer{}}
 }
 
-// How often a curve has a point: at first every lossEvery steps, every epoch.
+// How often a curve has a point: at first every lossEvery steps, or every epoch.
 const (
 	lossEvery       = 10
 	lossPoints      = 2048
@@ -81,8 +81,9 @@ const (
 	histogramPoints = 128
 )
 
-// spacing is how far apart points lie at a step: base, doubled until points of them reach there. So
-// a curve has at most points up to base*points, and half as many more whenever its length doubles.
+// spacing returns the distance between points at a step: base, doubled as often as needed for
+// points of them to reach the step. So a curve has at most points up to base*points, and half as
+// many more whenever its length doubles.
 func spacing(step, base, points int64) int64 {
 	for base*points < step {
 		base *= 2
@@ -118,7 +119,7 @@ func (t *Training) Step(step int64, loss float64) error {
 	return nil
 }
 
-// epochAt is the epoch, from 0, in which the last row of a step lies.
+// epochAt returns the epoch, from 0, of the last row of a step.
 func (t *Training) epochAt(step int64) int64 {
 	if t.o.EpochRows <= 0 || step <= 0 {
 		return 0
@@ -146,7 +147,7 @@ func (t *Training) point() error {
 	return w.Scalar(t.state.Step, "batch_learning_rate", rate)
 }
 
-// epoch logs what was added up of an epoch.
+// epoch logs the means of an epoch.
 func (t *Training) epoch(epoch int64) error {
 	w, err := t.writer(runTrain)
 	if err != nil {
@@ -172,7 +173,7 @@ func (t *Training) histograms() error {
 	return err
 }
 
-// Evaluated logs what an evaluation after a step found.
+// Evaluated logs the metrics of an evaluation after a step.
 func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
 	if err := t.begin(step); err != nil {
 		return err
@@ -188,8 +189,8 @@ func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
 	return err
 }
 
-// Finish logs the end of a training that came to its end after a step: what it ended with, by which
-// TensorBoard compares it with others. metrics may be nil.
+// Finish logs the end of a training after a step: its final metrics, by which TensorBoard compares
+// it with others. metrics may be nil.
 func (t *Training) Finish(step int64, metrics map[string]float64) error {
 	if err := t.begin(step); err != nil {
 		return err
@@ -213,7 +214,7 @@ func (t *Training) Finish(step int64, metrics map[string]float64) error {
 	return errors.Join(err, w.Experiment(t.experiment(names)), w.EndSession(StatusSuccess))
 }
 
-// experiment has a column for each hyperparameter and each metric.
+// experiment returns a column for each hyperparameter and each metric.
 func (t *Training) experiment(metrics []string) Experiment {
 	var e Experiment
 	for _, name := range slices.Sorted(maps.Keys(t.o.Session.Values)) {

@@ -16,8 +16,8 @@ type (
 	binary = func(x, y *gorgonia.Node) (*gorgonia.Node, error)
 )
 
-// expression writes formulas over Gorgonia nodes without an if after each operation: after the
-// first error it computes nothing more.
+// expression writes formulas over Gorgonia nodes without checking each operation's error: after the
+// first error it does nothing more.
 type expression struct{ err error }
 
 func (e *expression) of(f unary, x *gorgonia.Node) *gorgonia.Node {
@@ -39,16 +39,15 @@ func (e *expression) run(f func() (*gorgonia.Node, error)) *gorgonia.Node {
 
 func sumAll(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.Sum(x) }
 
-// weightedMean is sum_rj weight[r,j] x[r,j] / n, n the width: what losses that are means over a row
-// return.
+// weightedMean is sum_rj weight[r,j] x[r,j] / n, n being the width: the result of losses that are
+// means over a row.
 func (e *expression) weightedMean(x, weight *gorgonia.Node) (*gorgonia.Node, error) {
 	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, x, weight))
 	perColumn := gorgonia.NewConstant(1 / float32(weight.Shape()[1]))
 	return e.of2(gorgonia.HadamardProd, sum, perColumn), e.err
 }
 
-// broadcast are the ops of Gorgonia that repeat what is narrower by themselves, and whose gradients
-// do too.
+// broadcast returns Gorgonia's op that repeats a narrower operand by itself, as its gradient does.
 func broadcast(op nn.Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error) {
 	switch op {
 	case nn.OpAdd, nn.OpAddBias:
@@ -64,7 +63,7 @@ func broadcast(op nn.Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgoni
 }
 
 // expressing is held while an expression is written: Gorgonia's expressions share the nodes of some
-// constants, and note in them what they hash to.
+// constants, and store their hashes in them.
 var expressing sync.Mutex
 
 // compile writes body, the loss and its gradients as a Gorgonia expression, and compiles that.
@@ -108,7 +107,7 @@ func (p *Program) express(l *lowering, body *nn.Graph) (e plan.Expression, err e
 	return e, p.differentiate(l, &e)
 }
 
-// Names of inputs that no layer has: a feature may be called target.
+// Names of inputs that no layer can have, because a feature may be called target.
 const (
 	targetName = "(target)"
 	weightName = "(weight)"
@@ -153,8 +152,8 @@ func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
 	return nil
 }
 
-// lowering writes the body of a graph as a Gorgonia expression for one batch size; Gorgonia fixes
-// shapes when a graph is built.
+// lowering writes the body of a graph as a Gorgonia expression for one batch size, because Gorgonia
+// fixes shapes when a graph is built.
 type lowering struct {
 	expression
 	expr   *gorgonia.ExprGraph
@@ -162,9 +161,9 @@ type lowering struct {
 	nodes  map[string]*gorgonia.Node
 	params map[string]*nn.Param
 
-	constants int            // made so far
-	step      *uint64        // of the program: the step that is computed
-	share     *gorgonia.Node // [1,b]: see standardize; nil where no layer asks
+	constants int            // number of constants so far
+	step      *uint64        // the program's current step
+	share     *gorgonia.Node // [1,b]: see standardize; nil if no layer needs it
 	averages  []average
 }
 
@@ -191,8 +190,8 @@ func (l *lowering) matrix(name string, width int) *gorgonia.Node {
 	return gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithShape(l.batch, width))
 }
 
-// operand is a node, or a param on its first use: its tensor is a view of the param's values. A
-// vector stands as one row.
+// operand returns a node, or creates a param at its first use: its tensor is a view of the param's
+// values. A vector is one row.
 func (l *lowering) operand(name string) *gorgonia.Node {
 	if n := l.nodes[name]; n != nil {
 		return n

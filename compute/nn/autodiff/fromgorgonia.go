@@ -12,19 +12,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// FromGorgonia reads a Gorgonia expression as a Graph, so that a model written with Gorgonia can be
-// exported as any other.
+// FromGorgonia converts a Gorgonia expression to a Graph, so that a model written with Gorgonia can
+// be exported like any other.
 //
 // An input is a float matrix [batch, width], a float vector [batch], or for indices a vector of
 // ints [batch*width], all of one batch; its name is its node's. Outputs, by name, are expressions
 // of them, [batch, width] or [batch]. All other leaves are params and must have their values bound;
-// they become the Graph's own copies, rounded to float32. What was written for training is taken as
-// it is in prediction: Dropout is left out.
+// they become the Graph's own copies, rounded to float32. Operations for training are converted as
+// in prediction: Dropout is left out.
 //
-// Known are products with a matrix of params; +, -, ⊙ and ÷ with their Broadcast forms; MaxBetween
-// and MinBetween; Rectify and LeakyRelu; Softmax and LogSoftMax along the rows; Sum, Mean, Max,
-// Slice and Concat along axis 1; ByIndices of params; Reshape and Transpose where rows stay rows;
-// and functions of each element. Any other op is an error that names it.
+// It supports products with a matrix of params; +, -, ⊙ and ÷ with their Broadcast forms;
+// MaxBetween and MinBetween; Rectify and LeakyRelu; Softmax and LogSoftMax along the rows; Sum,
+// Mean, Max, Slice and Concat along axis 1; ByIndices of params; Reshape and Transpose if rows stay
+// rows; and functions of each element. Any other op is an error that names it.
 func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*nn.Graph, error) {
 	r := &reading{done: map[*gorgonia.Node]operand{}, names: map[string]bool{}}
 	if err := r.inputs(inputs); err != nil {
@@ -41,7 +41,7 @@ func FromGorgonia(inputs gorgonia.Nodes, outputs map[string]*gorgonia.Node) (*nn
 	return &r.graph, nil
 }
 
-// reading is one expression on its way into a graph.
+// reading is an expression that is being converted.
 type reading struct {
 	graph nn.Graph
 	batch int
@@ -49,21 +49,21 @@ type reading struct {
 	names map[string]bool
 }
 
-// operand is what a node of Gorgonia stands for: rows of the batch, or numbers that are the same
-// for all of them.
+// operand is the meaning of a Gorgonia node: rows of the batch, or numbers that are the same for
+// all of them.
 type operand struct {
-	name  string // of rows: the input or node of the graph; of numbers: "" until they are a param
-	width int    // of rows; 0 for numbers
-	flat  int    // of indices looked up and not yet put side by side: how many a row has
+	name  string // for rows: the input or node of the graph; for numbers: "" until they are a param
+	width int    // for rows; 0 for numbers
+	flat  int    // for indices that were looked up and not yet reshaped: how many a row has
 
-	repeated int // of rows of width 1: how often each number repeats in its row; 0 for once
+	repeated int // for rows of width 1: how often each number is repeated in its row; 0 for once
 
-	comparison string // of ">" and its kin: x ⊙ (x > 0) alone knows what to make of it
+	comparison string // for ">" and the like, which are only supported in x ⊙ (x > 0)
 
-	shape     []int // of numbers: [] for a scalar
+	shape     []int // for numbers: [] for a scalar
 	values    []float32
 	trainable bool
-	leaf      string // of numbers: the name that their node had
+	leaf      string // for numbers: the name of their node
 }
 
 func (o operand) rows() bool { return o.width > 0 }
@@ -89,7 +89,7 @@ func (r *reading) inputs(inputs gorgonia.Nodes) error {
 func (r *reading) input(n *gorgonia.Node) (nn.Input, error) {
 	shape := n.Shape()
 	if r.batch == 0 && len(shape) > 0 {
-		r.batch = shape[0] // there are indices alone, one a row
+		r.batch = shape[0] // there are only indices, one a row
 	}
 	switch {
 	case !n.IsVar() || r.names[n.Name()]:
@@ -122,7 +122,7 @@ func (r *reading) output(name string, n *gorgonia.Node) error {
 	return nil
 }
 
-// read is what a node stands for, after all it needs.
+// read converts a node, after all nodes that it needs.
 func (r *reading) read(n *gorgonia.Node) (operand, error) {
 	if o, ok := r.done[n]; ok {
 		return o, nil
@@ -156,7 +156,7 @@ func (r *reading) readNew(n *gorgonia.Node) (operand, error) {
 	return o, nil
 }
 
-// operandsOf are the nodes that n is computed of, in their order.
+// operandsOf returns the nodes that n is computed from, in their order.
 func operandsOf(n *gorgonia.Node) gorgonia.Nodes {
 	var all gorgonia.Nodes
 	for it := n.Graph().From(n.ID()); it != nil && it.Next(); {
@@ -165,7 +165,7 @@ func operandsOf(n *gorgonia.Node) gorgonia.Nodes {
 	return all
 }
 
-// readNumbers reads a leaf that is no input: a param, or a constant.
+// readNumbers converts a leaf that is not an input: a param, or a constant.
 func readNumbers(n *gorgonia.Node) (operand, error) {
 	if n.Value() == nil {
 		return operand{}, fmt.Errorf("leaf %q is no input and has no value", n.Name())
@@ -211,7 +211,7 @@ func (r *reading) param(o operand, shape ...int) string {
 	return name
 }
 
-// unused is a name that is not taken yet, as near to the wanted one as can be.
+// unused returns a name that is not used yet, as similar to the wanted one as possible.
 func (r *reading) unused(name string) string {
 	for i, wanted := 1, name; r.names[name]; i++ {
 		name = fmt.Sprintf("%s_%d", wanted, i)

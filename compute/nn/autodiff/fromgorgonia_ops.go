@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// op reads one operation. Gorgonia's ops are known by what they print: their types are its own.
+// op converts one operation. Gorgonia's ops are recognized by their printed form, because their
+// types are not exported.
 func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (operand, error) {
 	name, _, _ := strings.Cut(fmt.Sprint(n.Op()), " ")
 	if name == "⊙" {
@@ -84,8 +85,8 @@ func transposed(values []float32, shape []int) []float32 {
 	return all
 }
 
-// pair combines two operands element by element. Where the first is the narrower one, the second
-// has to come first: p - x is -x + p, and p / x is 1/x * p.
+// pair combines two operands element by element. If the first is the narrower one, the second has
+// to come first: p - x is -x + p, and p / x is 1/x * p.
 func (r *reading) pair(op nn.Op, in []operand) (operand, error) {
 	x, y := in[0], in[1]
 	switch {
@@ -118,7 +119,7 @@ func (r *reading) pair(op nn.Op, in []operand) (operand, error) {
 	return r.node(op, x.width, nn.Attr{}, x.name, r.param(y, len(y.values))), nil
 }
 
-// numbers combines what is the same for all rows, of one shape.
+// numbers combines operands that are the same for all rows, of one shape.
 func numbers(op nn.Op, x, y operand) (operand, error) {
 	f, _ := op.Binary()
 	if len(y.values) != len(x.values) && len(y.values) != 1 {
@@ -133,10 +134,10 @@ func numbers(op nn.Op, x, y operand) (operand, error) {
 
 var errComparison = errors.New("comparisons are known where they choose between x and 0: x ⊙ (x > 0)")
 
-// errFlat is of ops between ByIndices and Reshape: they would see rows of their own for each index.
+// errFlat is for ops between ByIndices and Reshape, for which each index would be a row of its own.
 var errFlat = errors.New("what ByIndices found for one row has to be put side by side by Reshape first")
 
-// multiply is x ⊙ y, but for x ⊙ (x > 0), which is how Gorgonia writes Rectify, and x ⊙ (x < 0).
+// multiply is x ⊙ y, except for x ⊙ (x > 0), which is how Gorgonia writes Rectify, and x ⊙ (x < 0).
 func (r *reading) multiply(children gorgonia.Nodes, in []operand) (operand, error) {
 	for i, by := range in {
 		if by.flat > 0 {
@@ -162,7 +163,7 @@ func (r *reading) chosen(comparison string, compared gorgonia.Nodes, node *gorgo
 	return r.pair(nn.OpMinimum, []operand{x, zero})
 }
 
-// power knows the exponents that are ops of their own.
+// power supports the exponents for which there are ops.
 func (r *reading) power(in []operand) (operand, error) {
 	x, e := r.wide(in[0]), in[1]
 	if !x.rows() || e.rows() || len(e.values) != 1 {
@@ -191,7 +192,7 @@ var functions = map[string]nn.Op{
 	"sigmoid": nn.OpSigmoid, "log1p": nn.OpLog1p, "expm1": nn.OpExpm1, "softplus": nn.OpSoftplus,
 }
 
-// function reads a function of each element.
+// function converts a function of each element.
 func (r *reading) function(name string, in []operand) (operand, error) {
 	x := in[0]
 	if !x.rows() {
@@ -214,7 +215,7 @@ func (r *reading) function(name string, in []operand) (operand, error) {
 	return operand{}, fmt.Errorf("is not known")
 }
 
-// size is how long an axis is. That of the batch isn't known when a model is served.
+// size returns the length of an axis. That of the batch isn't known when a model is served.
 func (r *reading) size(text string, of operand) (operand, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || of.rows() && n != of.width {

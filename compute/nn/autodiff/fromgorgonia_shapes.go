@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// shaped reads an op that changes shapes, or works along one axis. ok is false for other ops.
+// shaped converts an op that changes shapes, or works along one axis. ok is false for other ops.
 func (r *reading) shaped(n *gorgonia.Node, in []operand) (o operand, ok bool, err error) {
 	text := fmt.Sprint(n.Op())
 	for prefix, read := range map[string]func(string, *gorgonia.Node, []operand) (operand, error){
@@ -25,7 +25,7 @@ func (r *reading) shaped(n *gorgonia.Node, in []operand) (o operand, ok bool, er
 	return operand{}, false, nil
 }
 
-// repeated is how Gorgonia broadcasts. Here an op on two operands repeats the narrower one by
+// repeated converts Gorgonia's broadcast. Here an op on two operands repeats the narrower one by
 // itself.
 func (r *reading) repeated(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x, shape := in[0], n.Shape()
@@ -41,8 +41,8 @@ func (r *reading) repeated(op string, n *gorgonia.Node, in []operand) (operand, 
 	return operand{}, fmt.Errorf("expected one number of each row repeated, or one row of params")
 }
 
-// wide writes out what is repeated along the rows, for ops that have to see all of it: x times a
-// row of ones.
+// wide writes out an operand that is repeated along the rows, for ops that need all of it: x times
+// a row of ones.
 func (r *reading) wide(x operand) operand {
 	if x.repeated == 0 {
 		return x
@@ -75,8 +75,8 @@ func (r *reading) transpose(_ string, _ *gorgonia.Node, in []operand) (operand, 
 	return x, nil
 }
 
-// sliced is columns of rows: T[:, 1:3:1...]. Slicing the batch is left out where it takes all of
-// it.
+// sliced converts columns of rows: T[:, 1:3:1...]. It leaves out a slice of the batch that selects
+// all of it.
 func (r *reading) sliced(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x := in[0]
 	if !x.rows() {
@@ -109,7 +109,7 @@ func (r *reading) joined(op string, n *gorgonia.Node, in []operand) (operand, er
 	return r.node(nn.OpConcat, n.Shape()[1], nn.Attr{}, names...), nil
 }
 
-// along is an op that makes one number of a row.
+// along returns the conversion of an op that makes one number of a row.
 func (r *reading) along(op nn.Op) func(string, *gorgonia.Node, []operand) (operand, error) {
 	return func(text string, _ *gorgonia.Node, in []operand) (operand, error) {
 		if !in[0].rows() || !strings.HasSuffix(text, "[1]") {
@@ -119,8 +119,8 @@ func (r *reading) along(op nn.Op) func(string, *gorgonia.Node, []operand) (opera
 	}
 }
 
-// softmax, or its logarithm: x - m - log sum exp(x - m), m the largest of the row, which is finite
-// where softmax underflows.
+// softmax converts softmax or its logarithm: x - m - log sum exp(x - m), m the largest of the row,
+// which is finite where softmax underflows.
 func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x := in[0]
 	var axis int
@@ -135,8 +135,8 @@ func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, e
 	return r.node(nn.OpSub, x.width, nn.Attr{}, shifted.name, r.node(nn.OpLog, 1, nn.Attr{}, total.name).name), nil
 }
 
-// lookedUp is the rows of a table that indices name. What belongs to one row of the batch lies one
-// below another until a Reshape puts it side by side.
+// lookedUp converts the rows of a table that indices name. Those of one row of the batch are below
+// each other until a Reshape puts them side by side.
 func (r *reading) lookedUp(_ string, n *gorgonia.Node, in []operand) (operand, error) {
 	table, ids := in[0], in[1]
 	if table.rows() || len(table.shape) != 2 || !ids.rows() || n.Shape()[0] != ids.width*r.batch {

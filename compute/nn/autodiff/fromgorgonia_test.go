@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
-// sheet is a Gorgonia expression in the writing: three rows of x [3,2], v [3] and ids [3*2].
+// sheet is a Gorgonia expression that is being written: three rows of x [3,2], v [3] and ids [3*2].
 type sheet struct {
 	t   *testing.T
 	g   *gorgonia.ExprGraph
@@ -47,7 +47,7 @@ func (s *sheet) values() map[string]nn.Value {
 
 func (s *sheet) inputs() gorgonia.Nodes { return gorgonia.Nodes{s.x, s.pos, s.v, s.ids} }
 
-// param are numbers that are no input.
+// param returns numbers that are not an input.
 func (s *sheet) param(name string, values []float32, shape ...int) *gorgonia.Node {
 	v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
 	return gorgonia.NewTensor(s.g, tensor.Float32, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...), gorgonia.WithValue(v))
@@ -172,7 +172,7 @@ func TestGraphsFromGorgoniaGiveWhatGorgoniaGives(t *testing.T) {
 	}
 }
 
-// run is what Gorgonia's own machine makes of y.
+// run returns the result of Gorgonia's own machine for y.
 func (s *sheet) run(y node) []float32 {
 	var value gorgonia.Value
 	gorgonia.Read(y, &value)

@@ -8,15 +8,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/autodiff"
 )
 
-// gradientTolerance is for central differences of a float32 forward pass, whose loss is added up in
-// float64: with a step of 1e-2 the loss's own rounding (about 1e-7) leaves 1e-5, the third
-// derivative times step squared up to 1e-4 each.
+// gradientTolerance is for central differences of a float32 forward pass whose loss is summed in
+// float64: with a step of 1e-2 the loss's own rounding (about 1e-7) leaves 1e-5, and the third
+// derivative times the squared step up to 1e-4 each.
 const gradientTolerance = 1e-3
 
 // net builds a model from its layers; three classes or outputs.
 type net func(b *nn.Builder) nn.Ref
 
-// pair are two values of a width, the second above 0.
+// pair returns two values of a width, the second above 0.
 func pair(b *nn.Builder, width int) (x, positive nn.Ref) {
 	in := b.Input("x", nn.Float32, 2)
 	x = b.Dense("one", in, width, nn.OpTanh)
@@ -149,7 +149,7 @@ func program(t *testing.T, m *nn.Model, batch int) *autodiff.Program {
 	return p
 }
 
-// lossOf is the weighted mean loss by plain Go.
+// lossOf returns the weighted mean loss, computed in plain Go.
 func lossOf(t *testing.T, m *nn.Model, b nn.Batch) float64 {
 	t.Helper()
 	out, err := nn.Eval(m.Graph, b.Inputs)
@@ -194,8 +194,8 @@ func TestGradientsAreTheSlopeOfTheLoss(t *testing.T) {
 	}
 }
 
-// A batch of one row is where what is repeated along the batch can't be distinguished from what is
-// not.
+// In a batch of one row, operands that are repeated along the batch can't be distinguished from
+// others.
 func TestGradientsOfOneRow(t *testing.T) {
 	t.Parallel()
 	one := map[string]nn.Value{
@@ -216,7 +216,7 @@ func TestGradientsOfOneRow(t *testing.T) {
 	}
 }
 
-// Its slope jumps where an error is 0, so that no error may be near to it.
+// The slope jumps where an error is 0, so no error may be near 0.
 func TestGradientsAreTheSlopeOfAbsoluteErrors(t *testing.T) {
 	t.Parallel()
 	m := build(t, nets["tanh"], nn.MeanAbsoluteError{}, 7)
@@ -225,7 +225,7 @@ func TestGradientsAreTheSlopeOfAbsoluteErrors(t *testing.T) {
 	checkSlopes(t, m, b, gradients(t, program(t, m, 5), b))
 }
 
-// nudge moves biases off 0, so that a gradient lost there would show.
+// nudge moves biases away from 0, so that a missing gradient would be noticed.
 func nudge(m *nn.Model) {
 	for i := range m.Weights() {
 		m.Weights()[i] += 0.05 * float32(i%5-2)

@@ -43,8 +43,8 @@ type kerasAnswer struct {
 	Answers []float32 `json:"answers"` // logits of a prediction after the last step
 }
 
-// Float32 sums in another order differ in their last bits, and 100 steps carry the difference on;
-// Adam's division by the square root of a small v makes it larger: seen 8e-6, asked 4e-5.
+// Float32 sums in another order differ in their last bits, and 100 steps amplify the difference;
+// Adam's division by the square root of a small v increases it: 8e-6 was observed, 4e-5 is allowed.
 const kerasTolerance = 4e-5
 
 func dense(units int, act string, more ...words) words {
@@ -80,7 +80,7 @@ func named(name string) optim.Optimizer {
 	return o
 }
 
-// set gives settings to an optimizer, and Keras's words for them to the case.
+// set applies settings to an optimizer, and Keras's names of them to the case.
 func (c *kerasCase) set(s optim.Settings, more words) *kerasCase {
 	if _, err := optim.WithSettings(c.optimizer, s); err != nil {
 		panic(err)
@@ -91,7 +91,7 @@ func (c *kerasCase) set(s optim.Settings, more words) *kerasCase {
 
 func (c *kerasCase) losing(more words) *kerasCase { join(c.Loss, more); return c }
 
-// kerasCases are the trainings that are compared.
+// kerasCases returns the trainings that are compared.
 func kerasCases() map[string]*kerasCase {
 	tanh := func(loss nn.Loss) *kerasCase { return plainCase(nn.OpTanh, "tanh", loss, named("adam")) }
 	softmax, mse := nn.SoftmaxCrossEntropy{}, nn.MeanSquaredError{}
@@ -198,8 +198,8 @@ func compare(t *testing.T, m *nn.Model, c *kerasCase, want kerasAnswer) {
 	}
 }
 
-// asKeras are the moving averages as Keras has them: mean, and variance in the place of
-// sqrt(variance + 0.001).
+// asKeras returns the moving averages as in Keras: mean, and variance instead of sqrt(variance +
+// 0.001).
 func asKeras(m *nn.Model) []float32 {
 	all := append([]float32(nil), m.Moving()...)
 	for i := len(all) / 2; i < len(all); i++ {

@@ -15,9 +15,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// kernelOp is what a kernel does, in Gorgonia's terms: on float32, and ints for ids.
+// kernelOp is a kernel as an op of Gorgonia's: on float32, and ints for ids.
 type kernelOp struct {
-	name  string    // with all that decides what it computes: two of one name and one shape over the same operands are one
+	name  string    // with everything that determines its result: two of one name and one shape over the same operands are one
 	types []hm.Type // of the operands
 	lower plan.Op
 	attr  plan.Attr
@@ -25,7 +25,7 @@ type kernelOp struct {
 	do    func(y []float32, in []plan.Slice)
 
 	slopes func(in gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) // nil for none
-	along  []bool                                                                  // which operands have one
+	along  []bool                                                                  // which operands have a slope
 }
 
 // apply makes the node of o over its operands.
@@ -91,12 +91,12 @@ func (o *kernelOp) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
 	return o.shape(shapes), nil
 }
 
-// Type is from the operands' types to a matrix.
+// Type is a function from the operands' types to a matrix.
 func (o *kernelOp) Type() hm.Type {
 	return hm.NewFnType(append(slices.Clone(o.types), gorgonia.TensorType{Dims: 2, Of: tensor.Float32})...)
 }
 
-// Arity and the rest say how Gorgonia may run the op: on plain memory, not in place.
+// Arity and the following methods tell Gorgonia how to run the op: on plain memory, not in place.
 func (o *kernelOp) Arity() int              { return len(o.types) }
 func (o *kernelOp) ReturnsPtr() bool        { return false }
 func (o *kernelOp) CallsExtern() bool       { return false }
@@ -104,7 +104,7 @@ func (o *kernelOp) OverwritesInput() int    { return -1 }
 func (o *kernelOp) WriteHash(h gohash.Hash) { _, _ = h.Write([]byte(o.name)) } // a hash's Write returns no error
 func (o *kernelOp) String() string          { return o.name }
 
-// Hashcode is of the name.
+// Hashcode returns a hash of the name.
 func (o *kernelOp) Hashcode() uint32 {
 	h := fnv.New32a()
 	o.WriteHash(h)
@@ -113,9 +113,9 @@ func (o *kernelOp) Hashcode() uint32 {
 
 func shapeOfFirst(in []tensor.Shape) tensor.Shape { return in[0].Clone() }
 
-// Gorgonia's own softmax does not do: it takes the first number of the first row for one of each
-// row when it looks for the row's maximum, so that one large logit makes other rows underflow, and
-// log-softmax of a row may be -Inf. Seen in gorgonia.org/tensor v0.9.24, StdEng.softMaxLastDimF32.
+// Gorgonia's own softmax is wrong: to find a row's maximum it takes the first number of the first
+// row instead of that row's, so that one large logit makes other rows underflow, and log-softmax of
+// a row may be -Inf. Observed in gorgonia.org/tensor v0.9.24, StdEng.softMaxLastDimF32.
 
 // softmaxNode is softmax of each row; dx[j] = (g[j] - sum_k g[k] y[k]) y[j].
 func softmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -129,7 +129,7 @@ func logSoftmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return o.withSlope(rowOp("RowLogSoftmaxSlope", plan.LogSoftmaxSlope, x.Shape()[1], logSoftmaxSlope)).apply(x)
 }
 
-// rowOp is a function of the rows of float matrices of one shape, with width columns.
+// rowOp returns an op over the rows of float matrices of one shape, with width columns.
 func rowOp(name string, lower plan.Op, width int, row func(y []float32, in [][]float32)) *kernelOp {
 	return &kernelOp{
 		name: name, lower: lower, shape: shapeOfFirst,
@@ -145,7 +145,7 @@ func rowOp(name string, lower plan.Op, width int, row func(y []float32, in [][]f
 	}
 }
 
-// withSlope gives o, of one operand, a slope: of the result's gradient and the result.
+// withSlope gives o, of one operand, a slope: a function of the result's gradient and the result.
 func (o *kernelOp) withSlope(slope *kernelOp) *kernelOp {
 	o.along = []bool{true}
 	o.slopes = func(_ gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) {
@@ -176,7 +176,7 @@ func logSoftmaxSlope(dx []float32, in [][]float32) {
 }
 
 // columnsNode is the columns of a matrix from start up to, not including, end. Gorgonia's own
-// slices lose an axis of size 1, and their gradients with it.
+// slices remove an axis of size 1, and so do their gradients.
 func columnsNode(x *gorgonia.Node, start, end int) (*gorgonia.Node, error) {
 	width := x.Shape()[1]
 	return (&kernelOp{
@@ -218,8 +218,8 @@ func padNode(x *gorgonia.Node, start, width int) (*gorgonia.Node, error) {
 }
 
 // sparseNode is y[r,:] = sum_p values[r,p] w[ids[r,p],:]: the product of a matrix that is nearly
-// all zeros with w, where ids [b*places] say in which columns values [b,places] stand. An id below
-// 0 counts as nothing. There is a slope along w alone.
+// all zeros with w, where ids [b*places] are the columns of values [b,places]. An id below 0 counts
+// as nothing. There is a slope only along w.
 func sparseNode(values, ids, w *gorgonia.Node) (*gorgonia.Node, error) {
 	places, width := values.Shape()[1], w.Shape()[1]
 	return (&kernelOp{
@@ -278,9 +278,9 @@ func logSoftmaxRow(y, x []float32) {
 	}
 }
 
-// Gorgonia multiplies by kernel.Gemm too: what a plan leaves to an operation's own code, and the
-// tape that is its oracle. It has one BLAS for a process, which nothing may be using while it is
-// set: hence here.
+// Gorgonia also multiplies by kernel.Gemm, for what a plan leaves to an operation's own code, and
+// for the tape that is the tests' oracle. It has one BLAS for a process, which must not be in use
+// when it is set: therefore here.
 var _ = useKernels()
 
 func useKernels() struct{} {

@@ -34,15 +34,15 @@ func (l *lowering) combine(op nn.Op, x, y *gorgonia.Node) *gorgonia.Node {
 	}
 }
 
-// choose is x where compare holds, else y. The slope goes to the one that was chosen, of equal ones
-// to x, as in TensorFlow.
+// choose is x where compare holds, else y. The slope goes to the chosen one, to x if they are
+// equal, as in TensorFlow.
 func (l *lowering) choose(compare func(a, b *gorgonia.Node, same bool) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
 	first := l.run(func() (*gorgonia.Node, error) { return compare(x, y, true) })
 	other := l.of2(gorgonia.Sub, gorgonia.NewConstant(float32(1)), first)
 	return l.of2(gorgonia.Add, l.of2(gorgonia.HadamardProd, x, first), l.of2(gorgonia.HadamardProd, y, other))
 }
 
-// narrow are the axes along which y has to be repeated to have the shape of x.
+// narrow returns the axes along which y has to be repeated to have the shape of x.
 func (l *lowering) narrow(y, x *gorgonia.Node) []byte {
 	var axes []byte
 	if l.err != nil {
@@ -125,13 +125,13 @@ func (l *lowering) reduce(op nn.Op, x *gorgonia.Node) *gorgonia.Node {
 	return l.rowSum(x, width)
 }
 
-// rowSum is x times a column of ones: Gorgonia's Sum along an axis has no right gradient for a
-// matrix of one row.
+// rowSum is x times a column of ones, because the gradient of Gorgonia's Sum along an axis is wrong
+// for a matrix of one row.
 func (l *lowering) rowSum(x *gorgonia.Node, width int) *gorgonia.Node {
 	return l.of2(gorgonia.Mul, x, l.ones(tensor.Shape{width, 1}))
 }
 
-// rowMax is the larger of the columns, one after another, so that the slope goes to one of equal
+// rowMax is the maximum of the columns, one after another, so that the slope goes to one of equal
 // ones.
 func (l *lowering) rowMax(x *gorgonia.Node, width int) *gorgonia.Node {
 	m := l.slice(x, 0, 1)
@@ -146,7 +146,7 @@ func (l *lowering) slice(x *gorgonia.Node, start, end int) *gorgonia.Node {
 	return l.run(func() (*gorgonia.Node, error) { return columnsNode(x, start, end) })
 }
 
-// rows are some of a matrix: columns of all its numbers in one row.
+// rows returns some rows of a matrix, as columns of all its numbers in one row.
 func (l *lowering) rows(x *gorgonia.Node, start, end int) *gorgonia.Node {
 	if l.err != nil {
 		return nil
@@ -160,7 +160,7 @@ func (l *lowering) reshape(x *gorgonia.Node, rows, cols int) *gorgonia.Node {
 	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(x, tensor.Shape{rows, cols}) })
 }
 
-// constant is a matrix that training leaves alone.
+// constant returns a matrix that training does not change.
 func (l *lowering) constant(shape tensor.Shape, values []float32) *gorgonia.Node {
 	l.constants++
 	return gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(fmt.Sprintf("constant %d", l.constants)),
@@ -175,7 +175,7 @@ func (l *lowering) ones(shape tensor.Shape) *gorgonia.Node {
 	return l.constant(shape, values)
 }
 
-// embed takes the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
+// embed returns the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
 func (l *lowering) embed(ids, table *gorgonia.Node) *gorgonia.Node {
 	rows := l.run(func() (*gorgonia.Node, error) { return gorgonia.ByIndices(table, ids, 0) })
 	shape := tensor.Shape{l.batch, ids.Shape()[0] / l.batch * table.Shape()[1]}
@@ -188,8 +188,8 @@ func (l *lowering) dropout(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	return l.of2(gorgonia.HadamardProd, x, mask)
 }
 
-// maskNode is the mask of a Dropout at a step, which is read when it is drawn. It has the shape of
-// x, which counts for nothing else: no slope goes through it.
+// maskNode is the mask of a Dropout at a step, which is read when the mask is drawn. It has the
+// shape of x, and does not depend on x otherwise: it has no slope.
 func maskNode(x *gorgonia.Node, a nn.Attr, step *uint64) (*gorgonia.Node, error) {
 	return (&kernelOp{
 		name:  fmt.Sprintf("Mask{%g, %d, %d}", a.Rate, a.Seed, a.Stream),
@@ -199,9 +199,9 @@ func maskNode(x *gorgonia.Node, a nn.Attr, step *uint64) (*gorgonia.Node, error)
 	}).apply(x)
 }
 
-// standardize is (x - mean) / sqrt(variance + epsilon), with the statistics of the rows that are
-// there: share is one row with one number for each of x, 1 over the number of rows, and 0 for what
-// pads the batch.
+// standardize is (x - mean) / sqrt(variance + epsilon), with the statistics of the real rows: share
+// is one row with one number for each row of x, 1 over the number of real rows, and 0 for rows that
+// pad the batch.
 func (l *lowering) standardize(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	mean := l.of2(gorgonia.Mul, l.rowShare(), x)
 	centered := l.combine(nn.OpSub, x, mean)
@@ -213,7 +213,7 @@ func (l *lowering) standardize(n *nn.Node, x *gorgonia.Node) *gorgonia.Node {
 	return l.combine(nn.OpDiv, centered, deviation)
 }
 
-// rowShare is the input that says which rows are there, made for the first that asks.
+// rowShare returns the input that marks the real rows, created at its first use.
 func (l *lowering) rowShare() *gorgonia.Node {
 	if l.share == nil {
 		l.share = gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(shareName), gorgonia.WithShape(1, l.batch))
@@ -221,7 +221,7 @@ func (l *lowering) rowShare() *gorgonia.Node {
 	return l.share
 }
 
-// average moves the two params of a Standardize after each step of a training.
+// average updates the two params of a Standardize after each step of a training.
 type average struct {
 	layer           string
 	momentum        float64
@@ -238,7 +238,7 @@ func newAverage(n *nn.Node, params map[string]*nn.Param, mean, variance *gorgoni
 	}
 }
 
-// move takes in a batch's statistics, as the comment of BatchNormalization says.
+// move adds a batch's statistics, as the comment of BatchNormalization describes.
 func (a average) move(mean, variance []float32) error {
 	if len(mean) != len(a.mean) || len(variance) != len(a.deviation) {
 		return fmt.Errorf("layer %q: statistics of %d and %d columns, expected %d", a.layer, len(mean), len(variance), len(a.mean))

@@ -36,7 +36,8 @@ func TestPenaltiesAddToTheLoss(t *testing.T) {
 	}
 }
 
-// A prediction takes the moving averages, and these move as the comment of BatchNormalization says.
+// A prediction uses the moving averages, and these are updated as the comment of BatchNormalization
+// describes.
 func TestMovingAveragesMove(t *testing.T) {
 	t.Parallel()
 	m := build(t, func(b *nn.Builder) nn.Ref {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-// aside is a network with params, at its begin, in its midst and at its end, that the loss doesn't
-// need.
+// aside is a network with params, at its beginning, in its middle and at its end, that the loss
+// doesn't need.
 func aside(b *nn.Builder) nn.Ref {
 	in := x(b)
 	b.Dense("aside", in, 5, nn.OpTanh)

@@ -45,7 +45,7 @@ func huber(l nn.Huber, logits, target, weight *gorgonia.Node) (*gorgonia.Node, e
 	return x.weightedMean(x.of2(gorgonia.HadamardProd, c, x.of2(gorgonia.Sub, e, half)), weight)
 }
 
-// atMost is the smaller of x and bound: x where it is no more, and then its slope is 1, else 0.
+// atMost is the smaller of x and bound, with slope 1 if that is x, else 0.
 func (e *expression) atMost(x *gorgonia.Node, bound float32) *gorgonia.Node {
 	limit := gorgonia.NewConstant(bound)
 	below := e.run(func() (*gorgonia.Node, error) { return gorgonia.Lte(x, limit, true) })
@@ -93,7 +93,7 @@ func (e *expression) scaled(x *gorgonia.Node, by float64) *gorgonia.Node {
 	return e.of2(gorgonia.HadamardProd, x, gorgonia.NewConstant(float32(by)))
 }
 
-// plus is x + y, or y where there is no x yet.
+// plus is x + y, or y if x is nil.
 func (e *expression) plus(x, y *gorgonia.Node) *gorgonia.Node {
 	if x == nil {
 		return y
@@ -101,7 +101,7 @@ func (e *expression) plus(x, y *gorgonia.Node) *gorgonia.Node {
 	return e.of2(gorgonia.Add, x, y)
 }
 
-// penalized adds to cost what the params that it needs add to it.
+// penalized adds to cost the penalties of the params that it needs.
 func (l *lowering) penalized(m *nn.Model, cost *gorgonia.Node) (*gorgonia.Node, error) {
 	for _, p := range m.Graph.Params {
 		w := l.nodes[p.Name]

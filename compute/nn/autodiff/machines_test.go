@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// counted counts its steps.
+// counted is a machine that counts its steps.
 type counted struct {
 	plan.Machine
 	steps *int

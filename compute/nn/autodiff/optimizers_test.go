@@ -73,8 +73,7 @@ func TestAStepOfAnyOptimizerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A param that no gradient reaches, as a moving average, lies between those that weights are made
-// of.
+// A param without a gradient, such as a moving average, lies between those that weights consist of.
 func TestTrainableAreTheParamsOfTheWeights(t *testing.T) {
 	t.Parallel()
 	m := build(t, trained["batch normalization"], nn.SoftmaxCrossEntropy{}, 5)

@@ -10,20 +10,21 @@ import (
 
 // Program trains a Model with batches of up to a fixed size: it computes loss and gradients, and
 // takes whole steps. A shorter batch is padded with rows of weight 0. Gorgonia writes the
-// expression and its gradients; a plan.Machine computes them. Not for concurrent use. Close it.
+// expression and its gradients; a plan.Machine computes them. It is for one goroutine at a time,
+// and must be closed.
 //
-// A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here
-// are right again at Sync: call it before Model.Weights, an optimizer's State or an Evaluator are
-// read. On this computer's cores Sync does nothing.
+// A machine on a device has copies of the weights and of an optimizer's slots. After Step, those of
+// this computer are outdated until Sync: call it before reading Model.Weights, an optimizer's State
+// or an Evaluator. On this computer's cores Sync does nothing.
 type Program struct {
 	model     *nn.Model
 	batch     int
-	steps     uint64 // taken
+	steps     uint64 // number of steps taken
 	front     *nn.Evaluator
 	hasInputs bool
 	team      *kernel.Team
 	machine   plan.Machine
-	ahead     bool // the machine may have weights that aren't here
+	ahead     bool // the machine may have newer weights than this computer
 	learned   learned
 
 	// The machine's own memory.
@@ -31,7 +32,7 @@ type Program struct {
 	sparse  []sparseFeed
 	target  []float32 // [batch, width], as weight
 	weight  []float32
-	share   []float32 // [1, batch], 1 over the rows for each that is there; nil where no layer asks
+	share   []float32 // [1, batch], 1 over the number of rows for each real row; nil if no layer needs it
 	moments []moment
 }
 
@@ -42,28 +43,28 @@ type feed struct {
 	ints   []int
 }
 
-// moment is the batch's part in a moving average, where the machine leaves it.
+// moment is the batch's part in a moving average, in the machine's memory.
 type moment struct {
 	average        average
 	mean, variance []float32
 }
 
-// Options say what a Program runs on. The zero value is one thread of this computer.
+// Options configure what a Program runs on. The zero value is one thread of this computer.
 type Options struct {
-	Threads  int      // that compute one step together, on this computer's cores; 0: 1. Their number changes no result
+	Threads  int      // threads that compute one step together, on this computer's cores; 0: 1; their number does not change the result
 	Machines Machines // nil: this computer's cores
 }
 
-// Machines makes the machine that a Program runs on: one on a device.
+// Machines creates the machine that a Program runs on, for example one on a device.
 type Machines func(*plan.Plan) (plan.Machine, error)
 
-// NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it
-// ready to run on one thread.
+// NewProgram builds the expression graph of m for a batch size, with its gradients, and prepares it
+// to run on one thread.
 func NewProgram(m *nn.Model, batch int) (*Program, error) {
 	return NewProgramWith(m, batch, Options{})
 }
 
-// NewProgramWith is NewProgram, running as o says.
+// NewProgramWith is NewProgram with options.
 func NewProgramWith(m *nn.Model, batch int, o Options) (*Program, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("batch size %d, expected at least 1", batch)
@@ -105,7 +106,7 @@ func (p *Program) start(compiled *plan.Plan, o Options) (err error) {
 	return nil
 }
 
-// bind finds the machine's memory for all that goes in.
+// bind looks up the machine's memory of all inputs.
 func (p *Program) bind(compiled *plan.Plan, parts *parts) {
 	floats := func(name string) []float32 {
 		if i, ok := compiled.Inputs[name]; ok {
@@ -133,7 +134,7 @@ func (p *Program) bind(compiled *plan.Plan, parts *parts) {
 	}
 }
 
-// follow finds what the moving averages need.
+// follow looks up the values that the moving averages need.
 func (p *Program) follow(compiled *plan.Plan, averages []average) {
 	for i, a := range averages {
 		mean, variance := momentNames(i)
@@ -143,7 +144,7 @@ func (p *Program) follow(compiled *plan.Plan, averages []average) {
 	}
 }
 
-// Close gives back what the machine holds.
+// Close releases the machine's resources.
 func (p *Program) Close() error {
 	err := p.machine.Close()
 	p.team.Close()

@@ -18,7 +18,7 @@ type grown struct {
 	inputs map[string]nn.Value
 }
 
-// grow makes a Model of some layers, each over values that are there already, of widths from 1 on.
+// grow makes a Model of random layers, each over existing values, of widths from 1 on.
 func grow(seed uint64) (*nn.Model, *grown, error) {
 	g := &grown{Builder: nn.NewBuilder(nn.NewRand(int64(seed))), r: rand.New(rand.NewPCG(seed, 1)), inputs: map[string]nn.Value{}}
 	g.rows = []int{1, 2, 3, 7, 16, 17, 40}[g.r.IntN(7)]
@@ -80,7 +80,7 @@ func (g *grown) next(what string) string {
 	return fmt.Sprintf("%s %d", what, g.n)
 }
 
-// of is a value of that width.
+// of returns a value of that width.
 func (g *grown) of(width int) nn.Ref {
 	for range 8 {
 		if x := g.any(); x.Type.Width == width {
@@ -90,7 +90,7 @@ func (g *grown) of(width int) nn.Ref {
 	return g.Dense(g.next("of"), g.any(), width, nn.OpTanh)
 }
 
-// operandFor is a value that can be combined with one of that width.
+// operandFor returns a value that can be combined with one of that width.
 func (g *grown) operandFor(width int) nn.Ref {
 	switch g.r.IntN(4) {
 	case 0:
@@ -101,7 +101,7 @@ func (g *grown) operandFor(width int) nn.Ref {
 	return g.of(width)
 }
 
-// above is x made larger than 0.
+// above returns a value above 0 made from x.
 func (g *grown) above(x nn.Ref) nn.Ref {
 	return g.Add(g.next("above"), g.Activation(g.next("softplus"), x, nn.OpSoftplus), g.Constant(g.next("half"), 0.5))
 }
@@ -146,7 +146,7 @@ func (g *grown) layer(x nn.Ref) nn.Ref {
 	return g.Apply(g.next("apply"), g.above(x), pick(g.r, nn.OpInverse, nn.OpSqrt, nn.OpLog, nn.OpLog1p))
 }
 
-// batch is what the model learns from: as many rows as there are.
+// batch returns a batch for the model, with all rows.
 func (g *grown) batch(m *nn.Model) nn.Batch {
 	b := nn.Batch{Rows: g.rows, Inputs: g.inputs, Targets: make([]float32, g.rows*m.Width())}
 	for r := range g.rows {

@@ -10,9 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// byOps computes p's expression by each op's own Do, on copies, with what p was fed last: loss and
-// gradients. Gorgonia's tape reuses memory that something else needs still, after a Reshape or
-// Transpose.
+// byOps computes p's expression with each op's own Do, on copies, with the last inputs of p: loss
+// and gradients. Gorgonia's tape reuses memory that is still needed, after a Reshape or Transpose.
 func byOps(t *testing.T, p *Program) (float32, [][]float32) {
 	t.Helper()
 	expressing.Lock()

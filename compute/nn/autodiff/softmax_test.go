@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// far are logits whose rows lie far apart: who measures one row by another's largest loses it to
-// underflow or overflow.
+// far are logits whose rows are far apart: an implementation that subtracts another row's maximum
+// underflows or overflows.
 var far = map[string][]float32{
 	"a row far above the first":   {0, 0, 0, 100, 0, -100},
 	"a row far below the first":   {100, 100, 100, -100, -101, -100.5},
@@ -18,7 +18,7 @@ var far = map[string][]float32{
 	"one row":                     {100, 0, -100},
 }
 
-// plainModel has the values of its input for logits: a layer of the identity and no bias.
+// plainModel has the values of its input as logits: a layer with the identity and no bias.
 func plainModel(t *testing.T, loss nn.Loss, act nn.Op) *nn.Model {
 	t.Helper()
 	m := build(t, func(b *nn.Builder) nn.Ref { return b.Dense("dense", b.Input("x", nn.Float32, 3), 3, act) }, loss, 1)
@@ -36,9 +36,9 @@ func plainBatch(x []float32) nn.Batch {
 	return b
 }
 
-// checkRows compares loss and gradients with want, which gives for a row z of what the layer
-// computes before its activation, and for its target, the loss and its slope along z. Tolerance:
-// two dozen roundings of float32, at 6e-8 each, of numbers of the size of x.
+// checkRows compares loss and gradients with want, which returns, for a row z of the layer's values
+// before its activation and its target, the loss and its slope along z. Tolerance: two dozen
+// roundings of float32, at 6e-8 each, of numbers of the size of x.
 func checkRows(t *testing.T, m *nn.Model, b nn.Batch, want func(z, t []float64) (loss float64, slope []float64)) {
 	t.Helper()
 	loss, grads, err := program(t, m, 4).Gradients(b)

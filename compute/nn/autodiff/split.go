@@ -6,10 +6,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// split divides what the node named last needs into two graphs. Front holds what no trainable param
-// reaches: string look-ups, one-hot, normalisation. Plain Go computes it, outside Gorgonia. Body is
-// the rest, with the values it takes from the front as inputs; what sparse products take instead of
-// rows that are nearly all zeros is made by a sparseFeed for each.
+// split divides the nodes that the node called last needs into two graphs. The front has nodes that
+// depend on no trainable param: string look-ups, one-hot, normalization. Plain Go computes it,
+// outside Gorgonia. The body is the rest, with the front's values that it uses as inputs; for each
+// sparse product, a sparseFeed makes the input that replaces rows that are nearly all zeros.
 func split(g *nn.Graph, last string) (*parts, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -31,7 +31,7 @@ type parts struct {
 	sparse      []*sparseProduct
 }
 
-// fed returns the names of the front's values that the machine is fed with.
+// fed returns the names of the front's values that are fed to the machine.
 func (p *parts) fed() []string {
 	made := map[string]bool{}
 	var names []string
@@ -52,9 +52,9 @@ func (p *parts) fed() []string {
 type splitter struct {
 	graph   *nn.Graph
 	params  map[string]*nn.Param
-	trained map[string]bool           // nodes that a trainable param reaches
+	trained map[string]bool           // nodes that depend on a trainable param
 	needed  map[string]bool           // nodes, inputs and params that last needs
-	sparse  map[string]*sparseProduct // by the products that they stand for
+	sparse  map[string]*sparseProduct // by the products that they replace
 
 	products map[string]*sparseProduct // by the nodes that compute them
 }
@@ -80,7 +80,8 @@ func (s *splitter) markNeeded() {
 	}
 }
 
-// operands are what is taken of other nodes: of a sparse product, what its rows are made of.
+// operands returns the operands of a node: for a sparse product, the values that its rows consist
+// of.
 func (s *splitter) operands(n *nn.Node) []string {
 	p := s.sparse[n.Name]
 	if p == nil {
@@ -113,7 +114,7 @@ func (s *splitter) divide(front, body *nn.Graph) {
 	}
 }
 
-// lowered are the nodes of a sparse product; what they compute depends on a param, as it did.
+// lowered returns the nodes of a sparse product; they depend on a param, as it did.
 func (s *splitter) lowered(name string) []nn.Node {
 	p := s.sparse[name]
 	nodes := p.lowered()
@@ -124,7 +125,7 @@ func (s *splitter) lowered(name string) []nn.Node {
 	return nodes
 }
 
-// join makes inputs of the body from what it takes from the front, in the order of first use.
+// join makes inputs of the body from the front's values that it uses, in the order of first use.
 func (s *splitter) join(p *parts, types map[string]nn.Type, last string) {
 	seen := map[string]bool{}
 	take := func(name string) {
@@ -156,25 +157,26 @@ func paramsOf(g *nn.Graph) map[string]*nn.Param {
 	return m
 }
 
-// sparseProduct is a product of rows that are nearly all zeros with a param: rows made of one-hot
-// ids, maybe with some numbers, and what is trained. A training computes it by what isn't zero.
+// sparseProduct is a product of rows that are nearly all zeros with a param: rows that consist of
+// one-hot ids, maybe with some numbers, and trained values. Training computes only its nonzero
+// elements.
 type sparseProduct struct {
 	node   *nn.Node   // the MatMul
 	blocks []nn.Block // of the front
-	dense  []nn.Block // of what is trained
-	places int        // of a row that may be other than 0
+	dense  []nn.Block // of trained values
+	places int        // number of elements of a row that may be nonzero
 }
 
-// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and
-// their columns, with a param. opRows is x times the rows Start up to, not including, End of a
-// param.
+// opSparse, which occurs only in the body of a graph, is the product of a sparse matrix, given as
+// its values and their columns, with a param. opRows is x times the rows from Start up to, not
+// including, End of a param.
 const (
 	opSparse nn.Op = "SparseMatMul"
 	opRows   nn.Op = "RowsMatMul"
 )
 
-// lowered are the nodes that stand in the place of the MatMul: a product for each block that is
-// trained, and one for all others.
+// lowered returns the nodes that replace the MatMul: a product for each trained block, and one for
+// all others.
 func (p *sparseProduct) lowered() []nn.Node {
 	w := p.node.In[1]
 	nodes := []nn.Node{{Name: p.name("of ids"), Op: opSparse, In: []string{p.valuesName(), p.idsName(), w}}}
@@ -188,17 +190,17 @@ func (p *sparseProduct) lowered() []nn.Node {
 	return nodes
 }
 
-// inputs are what the first of them takes.
+// inputs returns the inputs of the first of them.
 func (p *sparseProduct) inputs() []nn.Input {
 	return []nn.Input{{Name: p.valuesName(), Kind: nn.Float32, Width: p.places}, {Name: p.idsName(), Kind: nn.Int64, Width: p.places}}
 }
 
-// Names made of the product's own, as no node's is.
+// name returns names that no node has, made from the product's own.
 func (p *sparseProduct) name(what string) string { return "(" + p.node.Name + " " + what + ")" }
 func (p *sparseProduct) valuesName() string      { return p.name("values") }
 func (p *sparseProduct) idsName() string         { return p.name("ids") }
 
-// sparseProducts finds the products of g that are worth it.
+// sparseProducts finds the products of g for which a sparse computation is faster.
 func (s *splitter) sparseProducts(types map[string]nn.Type) map[string]*sparseProduct {
 	found := map[string]*sparseProduct{}
 	for i := range s.graph.Nodes {
@@ -229,8 +231,8 @@ type sparseFeed struct {
 	ids    []int     // [batch, places], -1 for none
 }
 
-// take writes rows from the front, and then the first of them until the batch is full, as feed.take
-// does.
+// take writes rows from the front, and then repeats the first one until the batch is full, as
+// feed.take does.
 func (f *sparseFeed) take(front *nn.Evaluator, rows int) {
 	place := 0
 	for _, b := range f.blocks {
@@ -248,7 +250,7 @@ func (f *sparseFeed) take(front *nn.Evaluator, rows int) {
 	}
 }
 
-// numbers writes the places of a block of numbers, from the place on, row by row.
+// numbers writes the elements of a block of numbers, from a position on, row by row.
 func (f *sparseFeed) numbers(b nn.Block, place int, numbers []float32) {
 	for at := place; len(numbers) > 0; at += f.places {
 		copy(f.values[at:], numbers[:b.Width])
@@ -259,7 +261,7 @@ func (f *sparseFeed) numbers(b nn.Block, place int, numbers []float32) {
 	}
 }
 
-// hot writes the places of a block of one-hot ids. An id outside of its depth counts as none.
+// hot writes the elements of a block of one-hot ids. An id outside of its depth counts as none.
 func (f *sparseFeed) hot(b nn.Block, place int, ids []int64) {
 	for at := place; len(ids) > 0; at += f.places {
 		column := b.At

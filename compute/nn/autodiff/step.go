@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Gradients is one step of a training, but for the weights: the loss of the batch, over its rows as
-// Model.Reduction says and with what Model.Penalty adds, and its slope along each of Model.Weights,
-// valid until the next call. Params that are moving averages take the batch in.
+// Gradients is one step of a training without the update of the weights: it returns the loss of the
+// batch, combined as Model.Reduction defines and including Model.Penalty, and its slope along each
+// of Model.Weights, valid until the next call. It updates params that are moving averages.
 func (p *Program) Gradients(b nn.Batch) (loss float32, grads []float32, err error) {
 	if err := p.here(); err != nil {
 		return 0, nil, err
@@ -21,10 +21,10 @@ func (p *Program) Gradients(b nn.Batch) (loss float32, grads []float32, err erro
 	return loss, p.machine.Grads(), nil
 }
 
-// Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes
-// nothing but moving averages: it is given back, and so is the step. It allocates nothing after the
-// first, with an optim.Updater, as all of optim's are; any other optimizer has its own Step called.
-// Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
+// Step is Gradients, followed by one step of o on Model.Weights. If the loss isn't finite it is
+// returned, only moving averages change, and the step does not count. Step allocates nothing after
+// the first call with an optim.Updater, as all of optim's are; for any other optimizer it calls
+// o.Step. Params that the loss doesn't need do not change; in o.Step they have gradient 0.
 func (p *Program) Step(b nn.Batch, o optim.Optimizer) (loss float32, err error) {
 	u, ok := o.(optim.Updater)
 	if !ok {
@@ -51,7 +51,7 @@ func (p *Program) Step(b nn.Batch, o optim.Optimizer) (loss float32, err error) 
 
 func finite(x float32) bool { return x-x == 0 }
 
-// Sync brings here what a device has changed: Model.Weights, and what an optimizer's State gives.
+// Sync copies what a device has changed to this computer: Model.Weights, and an optimizer's State.
 func (p *Program) Sync() error {
 	if !p.ahead {
 		return nil
@@ -61,7 +61,7 @@ func (p *Program) Sync() error {
 	return err
 }
 
-// here makes the weights here those that count, after all that was done elsewhere.
+// here makes this computer's weights current, after all that was done on the device.
 func (p *Program) here() error {
 	if err := p.Sync(); err != nil {
 		return err
@@ -83,11 +83,10 @@ func (p *Program) forwardAndBack(b nn.Batch) (loss float32, err error) {
 	return loss, nil
 }
 
-// Resume makes the next step the one after so many: what a Dropout draws depends on how many steps
-// there were.
+// Resume sets the number of steps taken, on which the random elements of a Dropout depend.
 func (p *Program) Resume(steps int) { p.steps = uint64(steps) }
 
-// move takes the batch into the moving averages.
+// move adds the batch to the moving averages.
 func (p *Program) move() error {
 	for _, m := range p.moments {
 		if err := m.average.move(m.mean, m.variance); err != nil {
@@ -97,14 +96,14 @@ func (p *Program) move() error {
 	return nil
 }
 
-// learned are the weights that the loss needs. An optimizer leaves the others as they are, as
-// Keras's do: by a gradient of 0 a rule with a decay, or FTRL, would change them.
+// learned are the weights that the loss needs. An optimizer does not change the others, as in
+// Keras: with a gradient of 0 a rule with a decay, or FTRL, would change them.
 type learned struct {
 	ranges []plan.Range // of Model.Weights, none adjacent to another
 	rest   bool         // there are others
 
 	updates []plan.Update
-	slots   [][]float32 // of updates, one after the other
+	slots   [][]float32 // slots of updates, one after the other
 }
 
 // take adds the next n weights: those of one param.
@@ -120,7 +119,7 @@ func (l *learned) take(at, n int, needed bool) {
 	}
 }
 
-// of are the updates of the weights that the loss needs, valid until the next call.
+// of returns the updates of the weights that the loss needs, valid until the next call.
 func (l *learned) of(updates []plan.Update) []plan.Update {
 	if !l.rest {
 		return updates
@@ -136,7 +135,7 @@ func (l *learned) of(updates []plan.Update) []plan.Update {
 	return l.updates
 }
 
-// part is u for some of its weights.
+// part returns u for some of its weights.
 func (l *learned) part(u plan.Update, r plan.Range) plan.Update {
 	from, to, before := r.From-u.Grads.From, r.To-u.Grads.From, len(l.slots)
 	for _, slot := range u.Slots {
@@ -145,7 +144,7 @@ func (l *learned) part(u plan.Update, r plan.Range) plan.Update {
 	return plan.Update{Rule: u.Rule, Grads: r, Weights: u.Weights[from:to], Slots: l.slots[before:len(l.slots):len(l.slots)]}
 }
 
-// feed lets the front compute what it does, and writes the batch into the machine's memory.
+// feed has the front compute its values, and writes the batch into the machine's memory.
 func (p *Program) feed(b nn.Batch) error {
 	if b.Rows < 1 || b.Rows > p.batch {
 		return fmt.Errorf("batch of %d rows, expected 1 to %d", b.Rows, p.batch)
@@ -170,8 +169,8 @@ func (p *Program) feed(b nn.Batch) error {
 	return p.model.WeighRows(p.weight, b)
 }
 
-// take copies v, padded to the batch with its first row: rows of weight 0 must still be in the
-// range of what they meet.
+// take copies v, padded to the batch with its first row: values of rows of weight 0 must also be in
+// range.
 func (f feed) take(v nn.Value, batch int) {
 	if f.ints == nil {
 		pad(f.floats, v.Floats, v.Width)
@@ -192,7 +191,7 @@ func pad(to, from []float32, width int) {
 	}
 }
 
-// shareRows sets what each row counts in the statistics of a batch.
+// shareRows sets how much each row counts in the statistics of a batch.
 func (p *Program) shareRows(rows int) {
 	clear(p.share)
 	for r := range min(rows, len(p.share)) {

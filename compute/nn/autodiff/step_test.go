@@ -20,8 +20,8 @@ var (
 
 const wideDepth = 12
 
-// wideModel is a product of ids made one-hot, next to a number: as ids, or as the matrix they stand
-// for. With deep, layers over another input stand on both sides of them.
+// wideModel is a product of one-hot ids, next to a number: as ids, or as the matrix that they stand
+// for. With deep, layers over another input are on both sides of them.
 func wideModel(t *testing.T, asIDs, deep bool) (*nn.Model, nn.Batch) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))
@@ -118,7 +118,7 @@ func TestAWholeStepIsGradientsAndThenTheOptimizer(t *testing.T) {
 	}
 }
 
-// foreign is an optimizer that this package did not make.
+// foreign is an optimizer of another package.
 type foreign struct{ optim.Optimizer }
 
 func TestAnOptimizerOfOtherMakingTakesItsOwnSteps(t *testing.T) {

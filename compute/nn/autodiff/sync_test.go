@@ -15,8 +15,8 @@ type away struct {
 
 func (m away) Sync() error { return m.err }
 
-// A caller that retries after an error must not take the weights here for the device's: a
-// checkpoint would hold them.
+// A caller that retries after an error must not take this computer's weights for the device's: a
+// checkpoint would contain them.
 func TestASyncThatFailedIsStillOwed(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("the device is lost")

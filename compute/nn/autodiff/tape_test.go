@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// tapeTolerance is for 100 steps of float32 in another order of sums; where the tape's own softmax
-// or sigmoid is off in the last digits, steps carry that on.
+// tapeTolerance is for 100 steps of float32 sums in another order; if the tape's own softmax or
+// sigmoid is inexact in the last digits, steps amplify that.
 const tapeTolerance = 2e-5
 
 // whole are models as users write them, each with its loss.
@@ -87,7 +87,7 @@ func wholeBatches(width int) []nn.Batch {
 	return batches
 }
 
-// tape is Gorgonia's own machine in the place of a plan's.
+// tape is Gorgonia's own machine instead of a plan's.
 type tape struct {
 	gorgonia.VM
 	e      plan.Expression
@@ -118,7 +118,7 @@ func onTape(t *testing.T, p *Program) *tape {
 	return m
 }
 
-// step gives the tape what the plan's machine was fed, and takes a step of o.
+// step gives the tape the inputs of the plan's machine, and takes a step of o.
 func (m *tape) step(t *testing.T, p *Program, compiled *plan.Plan, weights []float32, o optim.Optimizer) float32 {
 	t.Helper()
 	for _, n := range m.e.Inputs {

@@ -100,7 +100,7 @@ func TestALossOverNoTrainableParamIsRefused(t *testing.T) {
 	}
 }
 
-// ungraded is a loss that this package has no gradient of.
+// ungraded is a loss without a gradient in this package.
 type ungraded struct{ nn.MeanSquaredError }
 
 func (ungraded) Name() string { return "ungraded" }

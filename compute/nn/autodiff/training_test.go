@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
-// trained are nets that training computes by other nodes than a prediction. Their loss in training
-// is no function of Eval.
+// trained are nets whose training has other nodes than a prediction. Their loss in training is not
+// a function of Eval.
 var trained = map[string]net{
 	"dropout": func(b *nn.Builder) nn.Ref {
 		return b.Dense("out", b.Dropout("drop", b.Dense("hidden", x(b), 8, nn.OpTanh), 0.4), 3, "")
@@ -67,7 +67,7 @@ func gradients(t *testing.T, p *autodiff.Program, b nn.Batch) []float32 {
 	return append([]float32(nil), grads...)
 }
 
-// What a file holds of a model has no layer of the training alone.
+// A model's file has no layers that exist only in training.
 func TestAPredictionHasNoDropout(t *testing.T) {
 	t.Parallel()
 	dropped := func(rate float64) map[string]nn.Value {
@@ -76,7 +76,7 @@ func TestAPredictionHasNoDropout(t *testing.T) {
 			return b.Dense("out", b.Dropout("drop too", h, rate), 3, "")
 		}, nn.SoftmaxCrossEntropy{}, 3)
 		for i := range m.Weights() {
-			m.Weights()[i] = float32(i%7) - 3 // not what was drawn behind the dropouts' seed
+			m.Weights()[i] = float32(i%7) - 3 // independent of the numbers drawn after the dropouts' seed
 		}
 		for _, n := range m.Graph.Nodes {
 			if n.Op == nn.OpDropout {
@@ -94,7 +94,7 @@ func TestAPredictionHasNoDropout(t *testing.T) {
 	}
 }
 
-// Each step draws anew, and a training that goes on draws what it would have drawn.
+// Each step draws anew, and a resumed training draws the same as an uninterrupted one.
 func TestDropoutDependsOnTheStep(t *testing.T) {
 	t.Parallel()
 	m := build(t, trained["dropout"], nn.MeanSquaredError{}, 3)
@@ -111,7 +111,7 @@ func TestDropoutDependsOnTheStep(t *testing.T) {
 	}
 }
 
-// A row of ones, dropped: what is left of it is the slope of the weights behind it.
+// A row of ones, dropped: the remaining ones are the slopes of the weights after it.
 func TestEachDropoutDrawsItsOwn(t *testing.T) {
 	t.Parallel()
 	const width = 64
@@ -135,7 +135,7 @@ func TestEachDropoutDrawsItsOwn(t *testing.T) {
 		}
 		kept += int(g / 2)
 	}
-	if kept < 40 || kept > 88 { // 128 tosses: 64, give or take 4 standard deviations
+	if kept < 40 || kept > 88 { // 128 draws: 64, plus or minus 4 standard deviations
 		t.Errorf("%d of 128 are left, expected about half", kept)
 	}
 }

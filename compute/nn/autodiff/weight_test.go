@@ -10,7 +10,7 @@ import (
 func TestTheReductionOfABatchIsAsSaid(t *testing.T) {
 	t.Parallel()
 	b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets, Weights: []float32{1, 2, 0.5}}
-	classes := []float32{3, 1, 0} // of targets: classes 1, 0, 2
+	classes := []float32{3, 1, 0} // classes of the targets: 1, 0, 2
 	for name, c := range map[string]struct {
 		classes   []float32
 		reduction nn.Reduction

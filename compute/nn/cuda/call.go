@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// call is one thing that a device is asked to do; one of its fields is set.
+// call is one call of a device; one of its fields is set.
 type call struct {
 	launch  *Launch
 	product *productCall
@@ -38,7 +38,7 @@ type productCall struct {
 	node string
 }
 
-// hostCall has this computer do what no kernel does.
+// hostCall runs an operation without a kernel on this computer.
 type hostCall struct {
 	op   plan.Host
 	node string
@@ -71,7 +71,7 @@ func (c *compiler) launch(k KernelID, g geometry, args ...any) {
 	c.calls = append(c.calls, call{launch: newLaunch(c.node, k, g, args...)})
 }
 
-// newLaunch makes the call of a kernel; each of args is one of those that arg knows.
+// newLaunch makes the launch of a kernel; arg lists the types of args.
 func newLaunch(node string, k KernelID, g geometry, args ...any) *Launch {
 	l := &Launch{Kernel: k, Grid: g.grid, Block: g.block, Node: node, Args: make([]Arg, len(args))}
 	for i, a := range args {
@@ -80,7 +80,7 @@ func newLaunch(node string, k KernelID, g geometry, args ...any) *Launch {
 	return l
 }
 
-// Devices are little endian, as are all computers they stand in: numbers are copied as they lie in
+// Devices are little endian, and so are all computers with one: numbers are copied as they are in
 // memory.
 
 const (
@@ -104,10 +104,10 @@ func intsOf(b []byte) []int {
 	return unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/intBytes)
 }
 
-// address is where a slice lies on this computer. Go doesn't move it while somebody holds it.
+// address returns the address of a slice on this computer. Go doesn't move it while it is in use.
 func address(s []float32) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// floats is the address n floats on, ints n ints on.
+// floats returns the address n floats further, ints n ints further.
 func (p Pointer) floats(n int) Pointer { return p + Pointer(n*floatBytes) }
 
 func (p Pointer) ints(n int) Pointer { return p + Pointer(n*intBytes) }
@@ -116,63 +116,64 @@ func wordsOf(b []byte) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
-// How many threads a kernel is launched with. The numbers are those that its source says.
+// Numbers of threads with which kernels are launched, as their source defines.
 const (
-	elementBlock = 256 // threads of a block where each has one element
+	elementBlock = 256 // threads of a block with one for each element
 	lanes        = 32  // threads for a row of a matrix
 	rowsOfBlock  = 8   // rows of a block
-	tile         = 64  // rows and columns of a product that a block makes
+	tile         = 64  // rows and columns of a product that a block computes
 	side         = 16  // threads along each of them
 	crowd        = 128 // threads of a block of scatter
 	maxParts     = 256 // blocks of sum_parts
 )
 
-// geometry is the blocks of a launch, and their threads.
+// geometry is the number of blocks of a launch, and of their threads.
 type geometry struct{ grid, block Dim }
 
-// elements is a thread for each of n elements.
+// elements has a thread for each of n elements.
 func elements(n int) geometry {
 	return geometry{Dim{ceil(n, elementBlock), 1, 1}, Dim{elementBlock, 1, 1}}
 }
 
-// rows is a row of threads for each row.
+// rows has a row of threads for each row.
 func rows(n int) geometry {
 	return geometry{Dim{ceil(n, rowsOfBlock), 1, 1}, Dim{lanes, rowsOfBlock, 1}}
 }
 
-// columns is a column of threads for each column.
+// columns has a column of threads for each column.
 func columns(n int) geometry {
 	return geometry{Dim{ceil(n, lanes), 1, 1}, Dim{lanes, rowsOfBlock, 1}}
 }
 
-// tiles is a block for each square of 32 x 32 numbers.
+// tiles has a block for each square of 32 x 32 numbers.
 func tiles(rows, cols int) geometry {
 	return geometry{Dim{ceil(cols, lanes), ceil(rows, lanes), 1}, Dim{lanes, rowsOfBlock, 1}}
 }
 
-// productTiles is a block for each tile of a product.
+// productTiles has a block for each tile of a product.
 func productTiles(m, n int) geometry {
 	return geometry{Dim{ceil(n, tile), ceil(m, tile), 1}, Dim{side, side, 1}}
 }
 
-// crowds is a block for each of n ids.
+// crowds has a block for each of n ids.
 func crowds(n int) geometry { return geometry{Dim{n, 1, 1}, Dim{crowd, 1, 1}} }
 
-// parts is how a sum over n elements is divided: by n alone.
+// parts divides a sum over n elements, depending only on n.
 func parts(n int) geometry {
 	return geometry{Dim{min(ceil(n, 8*elementBlock), maxParts), 1, 1}, Dim{elementBlock, 1, 1}}
 }
 
-// oneBlock does what one block can.
+// oneBlock has a single block.
 func oneBlock(threads int) geometry { return geometry{Dim{1, 1, 1}, Dim{threads, 1, 1}} }
 
 func ceil(n, by int) int { return (n + by - 1) / by }
 
-// status is what the kernels of a step complained of: 0, or 1 + the number of an instruction.
+// status returns the error that the kernels of a step reported: 0, or 1 + the number of an
+// instruction.
 func (m *Machine) status() int32 { return int32(math.Float32bits(m.result[1])) }
 
-// outside reports an id that a table doesn't have. The step's result is of no use; the next one
-// begins anew.
+// outside returns the error of an id that a table doesn't have. The step's result is invalid; the
+// next one begins anew.
 func (m *Machine) outside(number int) error {
 	if err := m.gpu.device.Upload(m.memory.status, make([]byte, 4)); err != nil {
 		return m.breakBy(err)
@@ -192,7 +193,7 @@ func (m *Machine) outside(number int) error {
 	return fmt.Errorf("%s: an id of %s is not in a table of %d rows", in.Node, m.plan.Buffers[in.In[1]].Name, height)
 }
 
-// tableOf is the buffer that ids are of.
+// tableOf returns the buffer that ids index.
 func (m *Machine) tableOf(in plan.Instr) int {
 	switch in.Op {
 	case plan.Gather:

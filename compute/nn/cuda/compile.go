@@ -12,8 +12,8 @@ import (
 type compiler struct {
 	*Machine
 	calls  []call
-	node   string // of the instruction that is written
-	number int    // its place in the plan
+	node   string // the current instruction's
+	number int    // its index in the plan
 	multi  Multiplier
 }
 
@@ -33,7 +33,7 @@ func (m *Machine) compile() error {
 	return m.fits(append(m.calls, m.finish))
 }
 
-// fits refuses launches beyond what CUDA allows: 65535 blocks downwards.
+// fits refuses launches beyond CUDA's limits: 65535 blocks in the second dimension.
 func (m *Machine) fits(calls []call) error {
 	const most = 65535
 	for _, c := range calls {
@@ -69,8 +69,8 @@ func (c *compiler) instr(in plan.Instr) error {
 	return nil
 }
 
-// kinds refuses ids where kernels expect numbers, and the other way round: only the tables' second
-// operand is ids.
+// kinds refuses ids where kernels expect numbers, and vice versa: only the tables' second operand
+// is ids.
 func (c *compiler) kinds(in plan.Instr) error {
 	table := in.Op == plan.Gather || in.Op == plan.Scatter || in.Op == plan.Sparse || in.Op == plan.SparseSlope
 	if c.plan.Buffers[in.Out].Kind != plan.Float {
@@ -109,7 +109,7 @@ func (c *compiler) gemm(in plan.Instr) {
 	}
 }
 
-// onHost writes what this computer does, over memory of its own.
+// onHost writes an operation of this computer, over memory of its own.
 func (c *compiler) onHost(in plan.Instr) error {
 	h := &hostCall{op: in.Host, node: c.node}
 	for _, b := range in.In {
@@ -125,7 +125,7 @@ func (c *compiler) onHost(in plan.Instr) error {
 	return err
 }
 
-// staging is memory here for one operand of one instruction.
+// staging allocates memory on this computer for one operand of one instruction.
 func (c *compiler) staging(buffer int) (transfer, plan.Slice, error) {
 	b := c.buffer(buffer)
 	if b.Kind == plan.Int {
@@ -136,7 +136,7 @@ func (c *compiler) staging(buffer int) (transfer, plan.Slice, error) {
 	return transfer{b.Name, here, c.at(buffer)}, plan.Slice{Floats: floatsOf(here)}, err
 }
 
-// elements writes what has a thread for each element.
+// elements writes operations with a thread for each element.
 func (c *compiler) elements(in plan.Instr) {
 	out, to := c.buffer(in.Out), c.at(in.Out)
 	n := out.Len()
@@ -160,7 +160,7 @@ func (c *compiler) elements(in plan.Instr) {
 	}
 }
 
-// scale is what the result is multiplied with.
+// scale returns the factor of the result.
 func scale(in plan.Instr) float32 {
 	if in.Scale == 0 {
 		return 1
@@ -168,7 +168,7 @@ func scale(in plan.Instr) float32 {
 	return in.Scale
 }
 
-// shapeOf says how x broadcasts over a matrix.
+// shapeOf returns how x is broadcast over a matrix.
 func shapeOf(x, matrix plan.Buffer) kernel.Shape {
 	switch {
 	case x.Len() == 1:
@@ -181,7 +181,7 @@ func shapeOf(x, matrix plan.Buffer) kernel.Shape {
 	return kernel.Column
 }
 
-// rowsOf writes what goes along rows, or sums.
+// rowsOf writes operations along rows, and sums.
 func (c *compiler) rowsOf(in plan.Instr) {
 	x := c.buffer(in.In[0])
 	to, from := c.at(in.Out), c.at(in.In[0])
@@ -217,7 +217,7 @@ func (c *compiler) reduce(in plan.Instr) {
 	}
 }
 
-// table writes what looks ids up.
+// table writes operations that look up ids.
 func (c *compiler) table(in plan.Instr) {
 	to, x, ids := c.at(in.Out), c.at(in.In[0]), c.at(in.In[1])
 	out, status, number := c.buffer(in.Out), c.memory.status, c.number
@@ -238,14 +238,14 @@ func (c *compiler) table(in plan.Instr) {
 	}
 }
 
-// clear makes zeros of what is added to, unless it is to stay.
+// clear zeros a buffer that is added to, unless its content is to stay.
 func (c *compiler) clear(in plan.Instr) {
 	if n := c.buffer(in.Out).Len(); !in.Add {
 		c.launch(Fill, elements(n), c.at(in.Out), n, float32(0))
 	}
 }
 
-// shape writes what only moves numbers.
+// shape writes operations that only move numbers.
 func (c *compiler) shape(in plan.Instr) {
 	out, x := c.buffer(in.Out), c.buffer(in.In[0])
 	to, from := c.at(in.Out), c.at(in.In[0])

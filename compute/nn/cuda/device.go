@@ -4,46 +4,46 @@ package cuda
 // computed as on the CPU.
 type Pointer uint64
 
-// Device is one GPU, or what stands for it. What it is asked to do it does in that order, but maybe
-// later: only Download and Sync wait. An error may therefore belong to an earlier call. Safe for
-// concurrent use.
+// Device is one GPU, or a replacement. It executes calls in their order, but may do so later: only
+// Download and Sync wait. An error may therefore belong to an earlier call. It may be used by
+// several goroutines at once.
 type Device interface {
-	// Name is what people call the device, such as "NVIDIA L4".
+	// Name returns the device's name, such as "NVIDIA L4".
 	Name() string
 
-	// Memory is how many bytes of the device's memory nobody uses, and how many it has.
+	// Memory returns how many bytes of the device's memory are free, and how many it has.
 	Memory() (free, total int64, err error)
 
-	// Alloc reserves memory of at least 1 byte, aligned for any kernel; what it holds is not
-	// defined.
+	// Alloc allocates at least 1 byte, aligned for any kernel; its content is undefined.
 	Alloc(bytes int64) (Pointer, error)
 	Free(Pointer) error
 
-	// AllocHost is memory of this computer that the device copies fast from and to, all zeros. It
-	// is given back by FreeHost, as the same slice.
+	// AllocHost allocates memory of this computer that the device copies fast from and to, filled
+	// with zeros. FreeHost frees it, given the same slice.
 	AllocHost(bytes int64) ([]byte, error)
 	FreeHost([]byte) error
 
-	// Upload copies here to there. from must not change before the next Download or Sync.
+	// Upload copies from this computer to the device. from must not change before the next Download
+	// or Sync.
 	Upload(to Pointer, from []byte) error
-	// Download waits for all that was asked before, and copies there to here.
+	// Download waits for all earlier calls, and copies from the device to this computer.
 	Download(to []byte, from Pointer) error
 
 	// Load compiles a module of PTX, and finds each kernel in it.
 	Load(ptx string, kernels []Kernel) error
-	// Launch starts a kernel that was loaded.
+	// Launch starts a loaded kernel.
 	Launch(*Launch) error
 
-	// Multiplier is the device's own matrix product; nil where it has none.
+	// Multiplier returns the device's own matrix product; nil if it has none.
 	Multiplier() Multiplier
 
-	// Sync waits for all that was asked before.
+	// Sync waits for all earlier calls.
 	Sync() error
 	Close() error
 }
 
-// Multiplier multiplies matrices: c[m,n] = op(a) op(b), added to c where add; op(a) is [m,k], op(b)
-// [k,n]. All are row major without gaps, and a is [k,m] where it is transposed, b [n,k]. The same
+// Multiplier multiplies matrices: c[m,n] = op(a) op(b), added to c if add is set; op(a) is [m,k],
+// op(b) [k,n]. All are row major without gaps; a is [k,m] if it is transposed, b is [n,k]. The same
 // call gives the same bits each time.
 type Multiplier interface {
 	Multiply(p Product) error
@@ -65,10 +65,10 @@ type Launch struct {
 	Grid, Block Dim
 	Args        []Arg // in the order of the kernel's parameters
 
-	Node string // of the expression that it is for, for messages
+	Node string // of the expression that it belongs to, for messages
 }
 
-// Arg is what a kernel gets for a parameter: as much of Bits, from the lowest, as the parameter's
+// Arg is the value of a parameter of a kernel: as many of Bits, from the lowest, as the parameter's
 // Kind is wide.
 type Arg struct {
 	Kind ParamKind

@@ -45,7 +45,7 @@ func TestTheEmulatorSeesWhatIsOutOfBounds(t *testing.T) {
 	}
 }
 
-// emulator is a Device on which the kernels' own source runs, compiled for the CPU with
+// emulator is a Device that runs the kernels' own source, compiled for the CPU with
 // AddressSanitizer.
 type emulator struct {
 	memory []byte
@@ -106,7 +106,7 @@ func (e *emulator) start(t *testing.T, program, memory string) {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // it has ended by itself where a test made it fail
+		_ = cmd.Wait() // it has ended by itself if a test made it fail
 		if err := unix.Munmap(e.memory); err != nil {
 			t.Error(err)
 		}

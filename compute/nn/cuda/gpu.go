@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// GPU is a Device with our kernels, and with what a job may use of its memory. Memory is reserved
-// when a Machine is made or first hears of it, as much as that needs, never in advance. Safe for
-// concurrent use. Close its machines first.
+// GPU is a Device with our kernels, and with the share of its memory that a job may use. Memory is
+// allocated when a Machine is created or first needs it, never in advance. It may be used by
+// several goroutines at once. Its machines must be closed before it.
 type GPU struct {
 	device Device
 	limit  int64
@@ -27,8 +27,8 @@ type GPU struct {
 // bytes or with a unit: 8GiB.
 const EnvMemory = "STOKER_GPU_MEMORY"
 
-// Open loads the kernels onto a device. limit is in bytes; 0 is what the device has. The GPU owns
-// the device from then on.
+// Open loads the kernels onto a device. limit is in bytes; 0 is all that the device has. The GPU
+// owns the device from then on.
 func Open(d Device, limit int64) (*GPU, error) {
 	if err := d.Load(ptx, Kernels()); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the kernels onto %s: %w", d.Name(), err), d.Close())
@@ -36,17 +36,17 @@ func Open(d Device, limit int64) (*GPU, error) {
 	return &GPU{device: d, limit: limit, blocks: map[Pointer]int64{}}, nil
 }
 
-// Name is the device's.
+// Name returns the device's name.
 func (g *GPU) Name() string { return g.device.Name() }
 
-// Used is how many bytes of the device's memory are reserved now.
+// Used returns how many bytes of the device's memory are allocated now.
 func (g *GPU) Used() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.used
 }
 
-// Close gives the device back.
+// Close closes the device.
 func (g *GPU) Close() error { return g.device.Close() }
 
 // Machine makes a Machine for a plan.
@@ -58,13 +58,13 @@ func (g *GPU) Machine(p *plan.Plan) (plan.Machine, error) {
 	return m, nil
 }
 
-// MemoryError says that something needs more of a GPU's memory than there is for it. Sizes are in
+// MemoryError reports that something needs more of a GPU's memory than it may use. Sizes are in
 // bytes.
 type MemoryError struct {
 	What        string // it is for
 	Need, Used  int64
-	Limit, Free int64 // of the job, 0 for none; of the device, -1 where it wasn't asked
-	Cause       error // what the device said
+	Limit, Free int64 // of the job, 0 for none; of the device, -1 if it wasn't asked
+	Cause       error // the device's error
 }
 
 func (e *MemoryError) Error() string {
@@ -83,7 +83,7 @@ func (e *MemoryError) Error() string {
 
 func (e *MemoryError) Unwrap() error { return e.Cause }
 
-// alloc reserves memory for what is named. 0 bytes are 4, so that each has an address.
+// alloc allocates memory for what is named. 0 bytes become 4, so that each has an address.
 func (g *GPU) alloc(what string, bytes int64) (Pointer, error) {
 	bytes = max(bytes, 4)
 	g.mu.Lock()
@@ -112,7 +112,7 @@ func (g *GPU) free(at Pointer) error {
 	return g.device.Free(at)
 }
 
-// size is bytes for people.
+// size formats a number of bytes.
 func size(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	n, unit := float64(bytes), 0
@@ -125,8 +125,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", n, units[unit])
 }
 
-// MemoryLimit reads what EnvMemory says: bytes, or a number with KiB, MiB, GiB or TiB behind it; ""
-// is no limit.
+// MemoryLimit parses the value of EnvMemory: bytes, or a number followed by KiB, MiB, GiB or TiB;
+// "" is no limit.
 func MemoryLimit(text string) (int64, error) {
 	if text == "" {
 		return 0, nil

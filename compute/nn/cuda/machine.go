@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Machine runs a Plan on a GPU. All it computes stays there; what goes over the bus in a step are
-// inputs, outputs and the loss, and the operands and results of what only this computer can do.
+// Machine runs a Plan on a GPU. All its results stay there; only inputs, outputs and the loss, and
+// the operands and results of operations without a kernel, are copied in a step.
 //
 // Results differ from those of this computer's cores in their last bits, and never between two runs
 // on the same kind of GPU.
@@ -17,8 +17,8 @@ type Machine struct {
 	plan   *plan.Plan
 	mirror mirror
 	memory machineMemory
-	feeds  []transfer // before a step
-	reads  []transfer // after it
+	feeds  []transfer // copied before a step
+	reads  []transfer // copied after it
 	calls  []call
 	finish call
 
@@ -29,11 +29,11 @@ type Machine struct {
 	grads     []float32
 	clips     clipCalls
 	updates   map[updateKey]*updateCalls
-	broken    error // of a step or of reading gradients: nothing after it is of use
+	broken    error // error of a step or of reading gradients, after which every call fails
 	gradsHere bool
 }
 
-// machineMemory is what a Machine has reserved on its device.
+// machineMemory is the memory that a Machine has allocated on its device.
 type machineMemory struct {
 	floats, ints, grads Pointer
 	state, result       Pointer // the step's number; loss and status, as finish writes them
@@ -41,7 +41,7 @@ type machineMemory struct {
 	parts, norm         Pointer // of sums
 }
 
-// transfer is a copy between here and there.
+// transfer is a copy between this computer and the device.
 type transfer struct {
 	name string
 	here []byte
@@ -108,8 +108,8 @@ func (m *Machine) breakBy(err error) error {
 	return m.broken
 }
 
-// Grads implements plan.Machine. They are copied here when they are asked for. Where that fails,
-// whatever is asked next says so.
+// Grads implements plan.Machine. It copies them from the device. If that fails, the next call
+// returns the error.
 func (m *Machine) Grads() []float32 {
 	if m.gradsHere || m.broken != nil {
 		return m.grads
@@ -137,7 +137,7 @@ func (m *Machine) Push() error {
 	return m.mirror.push()
 }
 
-// Close implements plan.Machine. It does not bring anything here.
+// Close implements plan.Machine. It does not copy anything to this computer.
 func (m *Machine) Close() error {
 	errs := []error{m.mirror.close()}
 	mem := m.memory

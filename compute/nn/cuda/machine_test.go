@@ -21,7 +21,7 @@ func TestMachinesPassTheSuite(t *testing.T) {
 	})
 }
 
-// openDevice makes machines on a device, which must be left as it was found.
+// openDevice makes machines on a device, which must have no allocations afterwards.
 func openDevice(t *testing.T, d cuda.Device) func(*plan.Plan) (plan.Machine, error) {
 	t.Helper()
 	g, err := cuda.Open(d, 0)

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// mirror is the copies on the device of memory here: params, constants, and optimizers' slots.
-// Slices that lie next to each other here do so there, as far as they were heard of at once.
+// mirror has the device's copies of this computer's memory: params, constants, and optimizers'
+// slots. Adjacent slices are adjacent on the device too, if they were added at once.
 type mirror struct {
 	gpu     *GPU
-	regions []*region // by begin; none overlaps another
+	regions []*region // sorted by begin, without overlaps
 }
 
-// region is neighbouring memory.
+// region is contiguous memory.
 type region struct {
-	begin, end uintptr // here
-	at         Pointer // there
-	changes    bool    // on the device: brought back by sync
+	begin, end uintptr // on this computer
+	at         Pointer // on the device
+	changes    bool    // the device changes it: sync copies it back
 	parts      [][]float32
 }
 
-// add copies slices to the device. They may overlap each other, but no earlier ones but by being
+// add copies slices to the device. They may overlap each other, but earlier ones only if they are
 // part of them.
 func (m *mirror) add(what string, changes bool, list ...[]float32) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(s []float32) bool { return len(s) == 0 || m.covers(s) })
@@ -42,7 +42,7 @@ func (m *mirror) add(what string, changes bool, list ...[]float32) error {
 	return nil
 }
 
-// join puts s, which begins at no lower address than those before it, into the last region where it
+// join adds s, which begins at no lower address than those before it, to the last region if it
 // touches that.
 func join(regions []*region, s []float32) []*region {
 	begin, end := span(s)
@@ -62,7 +62,7 @@ func span(s []float32) (begin, end uintptr) {
 	return address(s), address(s) + uintptr(len(s)*floatBytes)
 }
 
-// place reserves memory for a region, and fills it.
+// place allocates memory for a region, and fills it.
 func (m *mirror) place(what string, changes bool, r *region) (err error) {
 	if r.at, err = m.gpu.alloc(what, int64(r.end-r.begin)); err != nil {
 		return err
@@ -73,14 +73,14 @@ func (m *mirror) place(what string, changes bool, r *region) (err error) {
 	return r.push(m.gpu.device)
 }
 
-// covers says whether all of s has a copy.
+// covers reports whether all of s has a copy.
 func (m *mirror) covers(s []float32) bool {
 	_, n := m.find(s)
 	return n == len(s)
 }
 
-// find is where s begins on the device, and how many of its elements are neighbours there; 0 where
-// its first has no copy.
+// find returns where s begins on the device, and how many of its elements are contiguous there; 0
+// if its first has no copy.
 func (m *mirror) find(s []float32) (at Pointer, n int) {
 	begin, end := span(s)
 	for _, r := range m.regions {
@@ -91,7 +91,7 @@ func (m *mirror) find(s []float32) (at Pointer, n int) {
 	return 0, 0
 }
 
-// missing is how many elements of s, from its first, have no copy.
+// missing returns how many elements of s, from its first, have no copy.
 func (m *mirror) missing(s []float32) int {
 	begin, end := span(s)
 	for _, r := range m.regions {
@@ -103,14 +103,14 @@ func (m *mirror) missing(s []float32) int {
 	return int(end-begin) / floatBytes
 }
 
-// push copies all that is here to the device, pull what changed there back.
+// push copies this computer's memory to the device, pull copies changed memory back.
 func (m *mirror) push() error {
 	for _, r := range m.regions {
 		if err := r.push(m.gpu.device); err != nil {
 			return err
 		}
 	}
-	return m.gpu.device.Sync() // what is here may change from now on
+	return m.gpu.device.Sync() // this computer's memory may change from now on
 }
 
 func (m *mirror) pull() error {

@@ -36,8 +36,8 @@ func onDevice(t *testing.T, machines autodiff.Machines) autodiff.Machines {
 	}
 }
 
-// likeHere trains a model here and there. The tolerance is for sums in another order, and Adam's
-// first steps, which turn a slope of 1e-8 into a step as long as any other.
+// likeHere trains a model on this computer and on a device. The tolerance is for sums in another
+// order, and Adam's first steps, which turn a slope of 1e-8 into a step as long as any other.
 func likeHere(t *testing.T, machines autodiff.Machines, name string) {
 	t.Helper()
 	wantLosses, want := train(t, name, nil)
@@ -57,7 +57,7 @@ func likeHere(t *testing.T, machines autodiff.Machines, name string) {
 	}
 }
 
-// models are of 3 classes, on two numbers, two ids and a word.
+// models have 3 classes, and two numbers, two ids and a word as inputs.
 var models = map[string]func(b *nn.Builder, in features) nn.Ref{
 	"deep": func(b *nn.Builder, in features) nn.Ref {
 		return b.Dense("out", b.Dense("two", b.Dense("one", in.x, 17, nn.OpRelu), 9, nn.OpTanh), 3, "")

@@ -18,14 +18,14 @@ type updateKey struct {
 	n       int
 }
 
-// updateCalls are the launches of an Update, one for each stretch of weights that lie next to each
-// other on the device.
+// updateCalls are the launches of an Update, one for each contiguous range of weights on the
+// device.
 type updateCalls struct {
 	launches []*Launch
 }
 
-// Update implements plan.Machine. Weights and slots that it hears of for the first time are copied
-// to the device.
+// Update implements plan.Machine. It copies weights and slots to the device when they occur for the
+// first time.
 func (m *Machine) Update(list []plan.Update) error {
 	if m.broken != nil {
 		return m.broken
@@ -121,7 +121,7 @@ func (m *Machine) mirrorAll(what string, s []float32) error {
 	return nil
 }
 
-// packed returns a formula's instructions as the kernel takes them: four in each word, the first in
+// packed returns a formula's instructions as the kernel reads them: four in each word, the first in
 // the lowest bits; of each instruction the operation in the highest four bits, then the registers
 // of the result and of both operands.
 func packed(f *kernel.Formula) (words [kernel.MaxInstructions / 4]uint64) {
@@ -132,11 +132,10 @@ func packed(f *kernel.Formula) (words [kernel.MaxInstructions / 4]uint64) {
 	return words
 }
 
-// decayArg is where the numbers that change from step to step begin among the arguments of the
-// kernel.
+// decayArg is the index of the first of the kernel's arguments that change from step to step.
 const decayArg = 14
 
-// setRule writes a rule's numbers into the arguments, rounded as package kernel rounds them.
+// setRule writes a rule's numbers to the arguments, rounded as in package kernel.
 func setRule(args []Arg, r *kernel.Rule) {
 	numbers, decay := r.Rounded()
 	args[decayArg].Bits = uint64(math.Float32bits(decay))
@@ -145,15 +144,14 @@ func setRule(args []Arg, r *kernel.Rule) {
 	}
 }
 
-// clipCalls bound gradients: each number of them, or by their norm those of each param, or all
-// together.
+// clipCalls clip gradients: each number, or by their norm those of each param, or all together.
 type clipCalls struct {
 	value  *Launch
 	params []normCall
 	all    normCall
 }
 
-// normCall is the L2 norm of some gradients, in two steps, and what is done by it.
+// normCall computes the L2 norm of some gradients, in two steps, and clips by it.
 type normCall struct{ parts, norm, clip *Launch }
 
 // setBound writes the bound, the last argument.

@@ -20,7 +20,7 @@ func (m *Machine) check() error {
 	return nil
 }
 
-// reserve takes the memory of the plan's arenas, and of what every step needs.
+// reserve allocates the plan's arenas, and the memory that every step needs.
 func (m *Machine) reserve() error {
 	p, mem := m.plan, &m.memory
 	for _, r := range []struct {
@@ -69,7 +69,7 @@ func (m *Machine) bind() error {
 	return m.mirror.add("constants", false, constants...)
 }
 
-// lend makes the memory here of inputs, outputs, the step's number and its result.
+// lend allocates this computer's memory of inputs, outputs, the step's number and its result.
 func (m *Machine) lend() error {
 	for _, name := range slices.Sorted(maps.Keys(m.plan.Inputs)) {
 		t, err := m.lendBuffer(name, m.plan.Inputs[name])
@@ -100,7 +100,7 @@ func (m *Machine) lend() error {
 	return m.gpu.device.Upload(m.memory.status, make([]byte, 4))
 }
 
-// lendBuffer makes memory here for a buffer, once.
+// lendBuffer allocates this computer's memory of a buffer, once.
 func (m *Machine) lendBuffer(name string, buffer int) (transfer, error) {
 	b := m.plan.Buffers[buffer]
 	if s, known := m.host[buffer]; known {
@@ -138,7 +138,7 @@ func bytesOfSlice(s plan.Slice) []byte {
 	return bytesOfFloats(s.Floats)
 }
 
-// at is where a buffer lies on the device.
+// at returns the device's address of a buffer.
 func (m *Machine) at(buffer int) Pointer {
 	b := m.plan.Buffers[buffer]
 	switch {

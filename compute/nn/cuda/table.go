@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// ptx is the kernels, compiled by `task cuda:ptx` for any GPU from compute capability 7.5 (Turing,
+// ptx has the kernels, compiled by `task cuda:ptx` for any GPU from compute capability 7.5 (Turing,
 // 2018) on.
 //
 //go:embed kernels/all.ptx
@@ -25,7 +25,7 @@ const (
 // Kernel is the name of a kernel, and its parameters' kinds in their order.
 type Kernel struct{ Name, Params string }
 
-// KernelID is a kernel's place in Kernels.
+// KernelID is a kernel's index in Kernels.
 type KernelID int
 
 // The kernels, each described in kernels/.
@@ -61,7 +61,7 @@ const (
 	ClipNorm
 )
 
-// Kernels are all kernels of the module.
+// Kernels returns all kernels of the module.
 func Kernels() []Kernel {
 	return []Kernel{
 		Map:             {"map", "ppii"},
@@ -96,8 +96,8 @@ func Kernels() []Kernel {
 	}
 }
 
-// arg makes an Arg of a Pointer, an int, a bool, a float32 or a uint64. An int must fit into 32
-// bits, which fits has seen to.
+// arg makes an Arg from a Pointer, an int, a bool, a float32 or a uint64. An int must fit into 32
+// bits, which fits has checked.
 func arg(value any) Arg {
 	switch v := value.(type) {
 	case Pointer:

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// Func fills a new param, which is 0, of the given shape. rng decides everything random in it.
+// Func fills a new param, which is 0, of the given shape. All its randomness comes from rng.
 type Func func(values []float32, shape []int, rng *rand.Rand)
 
-// Named finds an initializer by Keras's name for it, with Keras's defaults.
+// Named returns an initializer by Keras's name, with Keras's defaults.
 func Named(name string) (Func, error) {
 	if init := initializers()[name]; init != nil {
 		return init, nil
@@ -42,7 +42,7 @@ func Zeros([]float32, []int, *rand.Rand) {}
 // Ones makes everything 1.
 func Ones(values []float32, _ []int, _ *rand.Rand) { fill(values, 1) }
 
-// ConstantOf makes everything the same: Keras's Constant.
+// ConstantOf returns Keras's Constant, which sets every value to the same number.
 func ConstantOf(value float64) Func {
 	return func(values []float32, _ []int, _ *rand.Rand) { fill(values, value) }
 }
@@ -82,8 +82,8 @@ func RandomNormal(mean, deviation float64) Func {
 	}
 }
 
-// TruncatedNormal draws from the normal distribution, again where it is two deviations or more off
-// the mean.
+// TruncatedNormal draws from the normal distribution, again if a value is two deviations or more
+// off the mean.
 func TruncatedNormal(mean, deviation float64) Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {
@@ -109,10 +109,9 @@ func fill(values []float32, with float64) {
 	}
 }
 
-// Initializers whose spread depends on how many numbers a kernel [fanIn, fanOut] takes and gives; a
-// vector counts as both. Those that are uniform draw from [-l, l), l = sqrt(3 s), those that are
-// normal from a TruncatedNormal that has the variance s when it is cut off: the deviation of what
-// is drawn before is sqrt(s) / 0.8796.
+// Initializers whose spread depends on the sizes of a kernel [fanIn, fanOut]; a vector counts as
+// both. The uniform ones draw from [-l, l), l = sqrt(3 s), the normal ones from a TruncatedNormal
+// that has the variance s after truncation: its deviation before is sqrt(s) / 0.8796.
 
 // GlorotUniform has s = 2 / (fanIn + fanOut). Keras's default for dense kernels (Glorot and Bengio
 // 2010, equation 16).
@@ -145,17 +144,17 @@ func LecunNormal(values []float32, shape []int, rng *rand.Rand) {
 	cutNormal(values, 1/float64(shape[0]), shape, rng)
 }
 
-// cutDeviation is that of the normal distribution cut off at two deviations.
+// cutDeviation is the deviation of the standard normal distribution truncated at two deviations.
 const cutDeviation = 0.87962566103423978
 
 func cutNormal(values []float32, variance float64, shape []int, rng *rand.Rand) {
 	TruncatedNormal(0, math.Sqrt(variance)/cutDeviation)(values, shape, rng)
 }
 
-// Orthogonal makes a matrix whose columns, or rows where they are fewer, are orthogonal and gain
-// long, uniform among all such (Saxe et al. 2014, as in Keras): the Q of a matrix of normal
-// numbers, with a positive diagonal of R. Gram and Schmidt give that Q; each vector goes through
-// twice, for what rounding left. A vector counts as one row.
+// Orthogonal makes a matrix whose columns, or rows if they are fewer, are orthogonal with length
+// gain, uniform among all such matrices (Saxe et al. 2014, as in Keras): the Q of a matrix of
+// normal numbers, with a positive diagonal of R, by the Gram-Schmidt process; each vector is
+// orthogonalized twice because of rounding. A vector counts as one row.
 func Orthogonal(gain float64) Func {
 	return func(values []float32, shape []int, rng *rand.Rand) {
 		cols := shape[len(shape)-1]
@@ -176,7 +175,7 @@ func Orthogonal(gain float64) Func {
 	}
 }
 
-// orthogonalTo is a vector of length 1 without a part along the others.
+// orthogonalTo returns a vector of length 1 that is orthogonal to the others.
 func orthogonalTo(others [][]float64, size int, rng *rand.Rand) []float64 {
 	v := make([]float64, size)
 	for i := range v {

@@ -11,7 +11,7 @@ import (
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// spread is what a drawing shows of its distribution.
+// spread describes the distribution of drawn numbers.
 type spread struct{ Mean, Deviation, Lowest, Highest float64 }
 
 func spreadOf(values []float32) spread {
@@ -28,9 +28,10 @@ func spreadOf(values []float32) spread {
 	return s
 }
 
-// Of 60000 numbers the deviation is known to 0.3 % (1/sqrt(2n)) of itself, in Keras's drawing too,
-// and the mean to 0.4 % of the deviation: asked are 4 times that. The largest of a uniform or cut
-// distribution is within 0.5 % of its end, of 60000 normal ones between 3.8 and 5 deviations.
+// With 60000 numbers the deviation is known to 0.3 % (1/sqrt(2n)) of itself, also in Keras's
+// numbers, and the mean to 0.4 % of the deviation: 4 times that is allowed. The largest of a
+// uniform or truncated distribution is within 0.5 % of its end, of 60000 normal ones between 3.8
+// and 5 deviations.
 func TestInitializersDrawAsKerass(t *testing.T) {
 	t.Parallel()
 	shape := []int{300, 200}

@@ -1,6 +1,5 @@
-// Package optim holds optimizers: how weights change along their gradients from step to step, the
-// schedule of the learning rate, and the bound for gradients. Formulas, names and defaults are
-// those of Keras 3.
+// Package optim has optimizers, which change weights along their gradients, schedules of the
+// learning rate, and limits of gradients. Formulas, names and defaults are those of Keras 3.
 //
 // Start with Optimizer. New finds one by name, NewSingle makes one of an Algorithm, NewParts
 // combines several, WithSettings sets a Schedule and a Clip. A step is a kernel.Formula with

@@ -25,7 +25,7 @@ var twoLayers = []optim.Param{{Name: "hidden/kernel", Size: 8}, {Name: "hidden/b
 
 const size = 8 + 4 + 12 + 3
 
-// begin are weights to start from: none is 0, and no two are the same.
+// begin returns weights to start from: none is 0, and no two are the same.
 func begin() []float32 {
 	weights := make([]float32, size)
 	for i := range weights {
@@ -37,8 +37,7 @@ func begin() []float32 {
 	return weights
 }
 
-// slopes are the gradients of a bowl, sum (w[i] - i/9)^2 / 2: other ones where the weights are
-// others.
+// slopes returns the gradients of a bowl, sum (w[i] - i/9)^2 / 2, which depend on the weights.
 func slopes(weights []float32) []float32 {
 	grads := make([]float32, len(weights))
 	for i, w := range weights {
@@ -55,8 +54,8 @@ func steps(o optim.Optimizer, weights []float32, n int) []float32 {
 	return weights
 }
 
-// goesOn asks for the same weights after 20 steps, whether or not another optimizer takes the last
-// 11 from a state.
+// goesOn checks that the weights after 20 steps are the same whether or not another optimizer takes
+// the last 11 from a state.
 func goesOn(t *testing.T, fresh func() optim.Optimizer) {
 	t.Helper()
 	first, next, weights := fresh(), fresh(), begin()

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// What the equality with Keras over 100 steps leaves out: both regularizations. TensorFlow's own op
-// takes the same gradients.
+// The comparison with Keras over 100 steps lacks both regularizations. TensorFlow's own op gets the
+// same gradients here.
 func TestFTRLRegularizesAsTensorFlow(t *testing.T) {
 	t.Parallel()
 	grads := [][]float32{{0.3, -2, 0, 0.01}, {-0.3, -1, 0.5, 0.01}, {0.1, 3, -0.5, 0}, {0, 0, 0, 0}}

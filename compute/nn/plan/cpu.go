@@ -9,7 +9,7 @@ import (
 // cpu is the Machine of this computer's cores.
 type cpu struct {
 	plan  *Plan
-	rows  int // of the batch, where the plan has one
+	rows  int // rows of the batch, if the plan has one
 	team  *kernel.Team
 	arena Slice
 	mem   []Slice // of each buffer
@@ -17,7 +17,7 @@ type cpu struct {
 	grads []float32
 }
 
-// task is an instruction with its memory found.
+// task is an instruction with its memory.
 type task struct {
 	*Instr
 	out        []float32
@@ -50,7 +50,7 @@ func (m *cpu) allocate() {
 	m.mem, m.tasks = make([]Slice, len(p.Buffers)), make([]task, len(p.Code))
 }
 
-// bind finds the memory of all buffers and instructions, for the number of rows.
+// bind looks up the memory of all buffers and instructions, for the number of rows.
 func (m *cpu) bind() {
 	for i := range m.plan.Buffers {
 		m.mem[i] = m.memory(&m.plan.Buffers[i])
@@ -60,7 +60,8 @@ func (m *cpu) bind() {
 	}
 }
 
-// rowsOf returns the rows of a buffer: those of the batch are as many as there are now.
+// rowsOf returns the rows of a buffer, which depend on the current number of rows if it is a
+// batch's.
 func (m *cpu) rowsOf(b *Buffer) int {
 	if m.plan.Batch == 0 || b.Home != Arena {
 		return b.Rows
@@ -239,7 +240,7 @@ func (m *cpu) lookUp(t *task) error {
 	return nil
 }
 
-// within is an error for an id that a table of so many rows lacks.
+// within returns an error for an id that a table of so many rows lacks.
 func within(t *task, rows int) error {
 	for i, id := range t.ids {
 		if uint(id) >= uint(rows) {
@@ -253,8 +254,8 @@ func (t *task) outside(at, rows int) error {
 	return &IndexError{Node: t.Node, At: at, ID: t.ids[at], Rows: rows}
 }
 
-// sparse leaves it to the kernel to find an id beyond the table: there are many ids, and little to
-// do for each.
+// sparse leaves it to the kernel to find an id beyond the table, because there are many ids with
+// little work for each.
 func (m *cpu) sparse(t *task) (err error) {
 	if t.Op == Sparse {
 		defer t.beyond(m.plan.Buffers[t.In[2]].Rows, &err)
@@ -267,7 +268,7 @@ func (m *cpu) sparse(t *task) (err error) {
 	return nil
 }
 
-// beyond, deferred, makes an error of a kernel's panic where an id is why.
+// beyond, deferred, converts a kernel's panic to an error if an id is the reason.
 func (t *task) beyond(rows int, err *error) {
 	why := recover()
 	if why == nil {
@@ -288,7 +289,7 @@ func (t *task) clear() {
 	}
 }
 
-// move does what computes nothing: numbers go from one place to another.
+// move executes instructions that only copy numbers.
 func (t *task) move() error {
 	switch t.Op {
 	case Repeat:

@@ -1,4 +1,4 @@
-// Package plan holds computations as flat lists of instructions over memory that is laid out once,
+// Package plan has computations as flat lists of instructions over memory that is laid out once,
 // and executes them.
 //
 // Start with Plan. Compile reads a step of training from a Gorgonia expression and its gradients:

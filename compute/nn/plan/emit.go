@@ -38,15 +38,15 @@ func (c *compiler) emit(r *roots) *Plan {
 	return em.plan
 }
 
-// ends are where results have to be.
+// ends says where results have to be.
 type ends struct {
-	kept   []*value       // the loss and the outputs: until the next step
-	grads  map[*value]int // where in the gradients
+	kept   []*value       // the loss and the outputs, which stay until the next step
+	grads  map[*value]int // position in the gradients
 	ranges []Range
 	size   int
 }
 
-// ends gives each gradient its place; what can't be computed right there is copied.
+// ends gives each gradient its position; one that can't be computed there is copied.
 func (c *compiler) ends(r *roots) *ends {
 	e := &ends{grads: map[*value]int{}}
 	taken := map[*value]bool{}
@@ -79,7 +79,7 @@ func (c *compiler) ends(r *roots) *ends {
 	return e
 }
 
-// base is the value whose memory v is in.
+// base returns the value in whose memory v is.
 func (v *value) base() *value {
 	for {
 		switch {
@@ -93,7 +93,7 @@ func (v *value) base() *value {
 	}
 }
 
-// buffer is the index of v's.
+// buffer returns the index of v's buffer.
 func (e *emitter) buffer(v *value) int {
 	if i, ok := e.buffers[v]; ok {
 		return i
@@ -120,7 +120,7 @@ func (e *emitter) append(v *value, b Buffer) int {
 	return e.buffers[v]
 }
 
-// constant is a buffer full of one number.
+// constant returns a buffer filled with one number.
 func (e *emitter) constant(v *value) int {
 	if i, ok := e.filled[v.number]; ok && v.len() == 1 {
 		return i
@@ -148,7 +148,7 @@ func (e *emitter) instr(v *value) {
 	e.plan.Code = append(e.plan.Code, in)
 }
 
-// inPlace is which operands an instruction may write over.
+// inPlace returns the operands that an instruction may write over.
 func inPlace(v *value) []*value {
 	switch v.op {
 	case Map, Slope:

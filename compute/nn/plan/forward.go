@@ -25,7 +25,7 @@ func (f *Forward) Input(name string, kind Kind, cols int) Operand {
 	return Operand{v}
 }
 
-// Param declares a matrix that lies in memory of others: the plan reads it where it is.
+// Param declares a matrix in the caller's memory, which the plan reads in place.
 func (f *Forward) Param(name string, data []float32, rows, cols int) Operand {
 	v := &value{source: bound, data: data, param: true, rows: rows, cols: cols, label: name, name: name}
 	return Operand{f.c.number(v)}
@@ -36,14 +36,14 @@ func (f *Forward) Do(node string, op Op, attr Attr, rowsPer, cols int, in ...Ope
 	return Operand{f.c.make(node, op, attr, f.batch*rowsPer, cols, values(in)...)}
 }
 
-// OnHost computes a value of a kind by h.
+// OnHost computes a value of a kind with h.
 func (f *Forward) OnHost(node string, h Host, kind Kind, cols int, in ...Operand) Operand {
 	v := f.c.make(node, OnHost, Attr{Host: h}, f.batch, cols, values(in)...)
 	v.kind = kind
 	return Operand{v}
 }
 
-// Flat puts the rows that a row of the batch has side by side.
+// Flat puts the rows that belong to a row of the batch side by side.
 func (f *Forward) Flat(x Operand) Operand {
 	return Operand{f.c.reshaped(x.v, f.batch, x.v.len()/f.batch)}
 }
@@ -51,7 +51,7 @@ func (f *Forward) Flat(x Operand) Operand {
 // Keep makes x an output: it can be read after each run.
 func (f *Forward) Keep(name string, x Operand) { f.outputs[name] = x.v }
 
-// Plan compiles what the outputs need.
+// Plan compiles the operations that the outputs need.
 func (f *Forward) Plan() *Plan {
 	r := &roots{outputs: f.outputs}
 	f.c.fuse(r)
@@ -68,7 +68,7 @@ func values(in []Operand) []*value {
 	return all
 }
 
-// Runner computes the plan of a Forward on the caller's thread. Not for concurrent use.
+// Runner computes the plan of a Forward on the caller's thread. It is for one goroutine at a time.
 type Runner struct {
 	cpu
 }
@@ -102,9 +102,9 @@ func (r *Runner) Run() error {
 	return r.compute(0)
 }
 
-// IndexError is an id that the table that it looks up lacks.
+// IndexError is an id that its table lacks.
 type IndexError struct {
-	Node string // that looks the id up
+	Node string // the node that looks the id up
 	At   int    // which element of its ids it is
 	ID   int
 	Rows int // of the table

@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// fuse joins what one kernel can do: a value that only one other needs becomes a part of that one,
-// which is changed in place.
+// fuse joins operations that one kernel can do: a value that only one other needs becomes a part of
+// that one, which is changed in place.
 func (c *compiler) fuse(r *roots) {
 	c.shareRelu(r)
 	f := fuser{users: usersOf(r)}
@@ -19,8 +19,8 @@ func (c *compiler) fuse(r *roots) {
 	}
 }
 
-// needed are all values that the roots need, operands before what needs them, and else in the order
-// of the expression: first forward, then back.
+// needed returns all values that the roots need, operands first, and otherwise in the order of the
+// expression: first forward, then backward.
 func needed(r *roots) []*value {
 	found := map[*value]bool{}
 	stack := r.all()
@@ -39,7 +39,8 @@ func needed(r *roots) []*value {
 	return ordered(all)
 }
 
-// ordered puts operands first: what was changed in place may need what was made after it.
+// ordered puts operands first: a value that was changed in place may need one that was created
+// after it.
 func ordered(all []*value) []*value {
 	done := map[*value]bool{}
 	var order []*value
@@ -62,7 +63,7 @@ func ordered(all []*value) []*value {
 	return order
 }
 
-// needs are a value's operands, with what it adds to.
+// needs returns a value's operands, including the one that it adds to.
 func (v *value) needs() []*value {
 	if v.adds == nil {
 		return v.in
@@ -84,8 +85,7 @@ func usersOf(r *roots) map[*value]int {
 	return users
 }
 
-// shareRelu lets the slope of a relu look at its result, so that nothing but the relu needs what
-// went in.
+// shareRelu computes the slope of a relu from its result, so that only the relu needs its operand.
 func (c *compiler) shareRelu(r *roots) {
 	relu := map[*value]*value{}
 	for _, v := range needed(r) {
@@ -102,10 +102,10 @@ func (c *compiler) shareRelu(r *roots) {
 
 type fuser struct{ users map[*value]int }
 
-// only says whether x is op, and needed once.
+// only reports whether x is op, and needed once.
 func (f *fuser) only(x *value, op Op) bool { return x.is(op) && f.users[x] == 1 }
 
-// plain is a product that is nothing but one.
+// plain reports whether x is a product without any fused operation.
 func plain(x *value) bool {
 	return x.attr.Product.Then == kernel.Identity && len(x.in) == 2 && x.adds == nil
 }
@@ -145,12 +145,12 @@ func (f *fuser) scale(v *value) {
 	if s.attr.Scale != 0 {
 		by *= s.attr.Scale
 	}
-	if by != 0 { // 0 stands for 1
+	if by != 0 { // 0 means 1
 		v.op, v.attr, v.in = Reduce, Attr{Axis: s.attr.Axis, Scale: by}, s.in
 	}
 }
 
-// factor is the number that v is a multiple by.
+// factor returns the number that v is a multiple by.
 func factor(v *value) (float32, bool) {
 	if mapped(v, kernel.Neg) {
 		return -1, true
@@ -161,7 +161,7 @@ func factor(v *value) (float32, bool) {
 	return 0, false
 }
 
-// add: x + a b is a Gemm that adds to x, where nothing else needs x.
+// add: x + a b is a Gemm that adds to x, if nothing else needs x.
 func (f *fuser) add(v *value) {
 	if !v.is(Combine) || v.attr.Binary != kernel.Add || v.attr.Shape != kernel.Full {
 		return
@@ -181,7 +181,7 @@ func (f *fuser) add(v *value) {
 	}
 }
 
-// ours says whether x is computed for one other value alone, so that that may write over it.
+// ours reports whether x is computed for only one other value, which may then write over it.
 func (f *fuser) ours(x *value) bool {
 	for x.source == view && f.users[x] == 1 {
 		x = x.in[0]
@@ -189,7 +189,7 @@ func (f *fuser) ours(x *value) bool {
 	return x.source == computed && f.users[x] == 1
 }
 
-// adding says whether g's kernel can add to what is there.
+// adding reports whether g's kernel can add to existing numbers.
 func adding(g *value) bool {
 	if g.adds != nil {
 		return false

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/ops.txt anew")
 
-// Gorgonia exports no type of an op: a plan knows them by these names. If a new version has
-// other names, this test fails, instead of plans becoming slow.
+// Gorgonia does not export the types of its ops: a plan recognizes them by these names. If a new
+// version has other names, this test fails, instead of plans becoming slow.
 func TestGorgoniaCallsItsOpsAsBefore(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

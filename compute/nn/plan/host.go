@@ -8,13 +8,13 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// hosted is an operation of Gorgonia's that no kernel does.
+// hosted is an operation of Gorgonia's without a kernel.
 type hosted struct {
 	op     gorgonia.Op
 	says   string
 	shape  tensor.Shape
 	shapes []tensor.Shape   // of the operands that have buffers
-	fixed  []gorgonia.Value // of all operands: nil where it has a buffer
+	fixed  []gorgonia.Value // for all operands: nil if it has a buffer
 
 	out    gorgonia.Value
 	in     []gorgonia.Value
@@ -39,10 +39,10 @@ func (c *compiler) onHost(d *node) (*value, error) {
 	return v, v.typed(d.Node)
 }
 
-// Name is what the operation says of itself.
+// Name returns the operation's printed form.
 func (h *hosted) Name() string { return h.says }
 
-// Do calls the operation over tensors that are made when the memory is first seen.
+// Do calls the operation over tensors that are created when the memory is first used.
 func (h *hosted) Do(out Slice, in []Slice) error {
 	h.bind(out, in)
 	for i, v := range h.in {
@@ -110,7 +110,7 @@ func (h *hosted) bind(out Slice, in []Slice) {
 	h.reuses = !scalar
 }
 
-// operand is the memory of the i-th operand.
+// operand returns the memory of the i-th operand.
 func (h *hosted) operand(i int) Slice {
 	n := 0
 	for _, f := range h.fixed[:i] {
@@ -126,7 +126,7 @@ func sameMemory(a, b Slice) bool {
 		(len(a.Floats) == 0 || &a.Floats[0] == &b.Floats[0]) && (len(a.Ints) == 0 || &a.Ints[0] == &b.Ints[0])
 }
 
-// valueOver is a tensor over s; what has no axes is a number of Gorgonia's.
+// valueOver returns a tensor over s; without axes it is a scalar of Gorgonia's.
 func valueOver(s Slice, shape tensor.Shape) gorgonia.Value {
 	if shape.Dims() == 0 && s.Ints == nil {
 		return gorgonia.NewF32(s.Floats[0])

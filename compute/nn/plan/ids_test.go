@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Ids that are moved before they are looked up are no numbers for the kernels.
+// Ids that are moved before they are looked up are not numbers to the kernels.
 func TestIDsCanBeComputed(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(w *written, ids *gorgonia.Node) *gorgonia.Node{

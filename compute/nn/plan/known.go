@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// known is the value of a node whose op is known in these shapes, else nil. Gorgonia exports no
-// type of an op, so they are known by the names of their types and by what their String says;
-// known_test.go sees it when those change.
+// known returns the value of a node whose op is known for these shapes, else nil. Gorgonia does not
+// export the types of its ops, so they are recognized by the names of their types and by their
+// String; known_test.go detects changes of these.
 func (c *compiler) known(d *node) *value {
 	if low, ok := d.Op().(Lowered); ok {
 		return c.lowered(d, low)
@@ -57,10 +57,10 @@ func (c *compiler) known(d *node) *value {
 	return nil
 }
 
-// takesIDs are the ops that are known for ids too; kernels move float32 alone.
+// takesIDs are the ops that are also known for ids; kernels move only float32.
 var takesIDs = map[string]bool{"gorgonia.reshapeOp": true, "*gorgonia.reshapeOp": true, "*gorgonia.byIndicesOp": true, "*gorgonia.byIndicesOpDiffOp": true}
 
-// lowered is an op that says itself what it is. A mask's operand is there for its shape alone.
+// lowered converts an op that names its own instruction. Of a mask's operand only the shape counts.
 func (c *compiler) lowered(d *node, low Lowered) *value {
 	op, attr := low.Lower()
 	in := d.in
@@ -76,7 +76,7 @@ func (c *compiler) lowered(d *node, low Lowered) *value {
 	return c.make(d.says, op, attr, d.rows, d.cols, in...)
 }
 
-// columns are those of x from start: of one row that is not computed, just there.
+// columns returns those of x from start; those of one row are a part of its memory.
 func (c *compiler) columns(x *value, start, rows, cols int) *value {
 	if x.source == bound && rows == 1 {
 		return c.part(x, start, rows, cols)
@@ -116,8 +116,8 @@ func (c *compiler) unary(d *node) *value {
 	return nil
 }
 
-// product is one of matrices and vectors; a vector lies in memory as one row, and stands as a
-// column to the right of a matrix.
+// product converts one of matrices and vectors; a vector is one row in memory, and a column to the
+// right of a matrix.
 func (c *compiler) product(d *node) *value {
 	a, b := d.in[0], d.in[1]
 	switch d.says {
@@ -137,7 +137,7 @@ func (c *compiler) product(d *node) *value {
 	return nil
 }
 
-// sum is one over all axes, or over one of a matrix's.
+// sum converts one over all axes, or over one of a matrix's.
 func (c *compiler) sum(d *node) *value {
 	x, shape := d.in[0], d.kids[0].Shape()
 	if d.Shape().TotalSize() == 1 {
@@ -167,7 +167,7 @@ func (c *compiler) max(d *node) *value {
 	return c.reshaped(y, d.rows, d.cols)
 }
 
-// rowSoftmax says whether a softmax of that axis is one of each row, and whether it is the
+// rowSoftmax reports whether a softmax of that axis is one of each row, and whether it is the
 // logarithm.
 func rowSoftmax(says, format string, x *gorgonia.Node) (isLog, ok bool) {
 	axis := 0
@@ -220,9 +220,9 @@ func (c *compiler) scatter(d *node) *value {
 	return c.make(d.says, Scatter, Attr{}, d.rows, d.cols, c.reshaped(dy, ids.len(), d.cols), ids)
 }
 
-// What only moves numbers, or repeats them.
+// Operations that only move or repeat numbers.
 
-// repeatNode is a Repeat of what has size 1 along the axis.
+// repeatNode is a Repeat of an operand that has size 1 along the axis.
 func (c *compiler) repeatNode(d *node) *value {
 	x := d.in[0]
 	shape := d.kids[0].Shape()
@@ -258,7 +258,8 @@ func axisOf(d *node, format string) int {
 	return axis
 }
 
-// concat is side by side; one below the other is side by side too, when each is one row.
+// concat puts operands side by side; operands below one another are side by side in memory too, if
+// each is one row.
 func (c *compiler) concat(d *node) *value {
 	in := make([]*value, len(d.in))
 	switch axis := axisOf(d, "Concat(axis=%d)"); {
@@ -273,8 +274,8 @@ func (c *compiler) concat(d *node) *value {
 	return nil
 }
 
-// cut is what a slice of Gorgonia takes of a matrix or vector with steps of 1: columns, of rows
-// when each is laid out as one.
+// cut returns what a slice of Gorgonia with steps of 1 selects from a matrix or vector: columns, of
+// rows if each is laid out as one.
 func cut(says string, shape tensor.Shape) (rows, cols, start, end int, ok bool) {
 	step := 0
 	rows, cols = matrixOf(shape)
@@ -307,7 +308,7 @@ func (c *compiler) slice(d *node) *value {
 	return c.reshaped(c.columns(x, start, rows, end-start), d.rows, d.cols)
 }
 
-// sliceSlope puts a slope where the slice was taken.
+// sliceSlope puts a slope at the position of the slice.
 func (c *compiler) sliceSlope(d *node) *value {
 	rows, cols, start, end, ok := cut(strings.TrimSuffix(d.says, "+=..."), d.kids[0].Shape())
 	if !ok || rows*(end-start) != d.in[1].len() {

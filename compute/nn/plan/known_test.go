@@ -11,7 +11,7 @@ type unary = func(*gorgonia.Node) (*gorgonia.Node, error)
 
 type expressionOf = func(w *written) *gorgonia.Node
 
-// known are expressions of what a plan knows, each with all shapes that it is known in.
+// known are expressions that a plan knows, each with all shapes in which it is known.
 var known = map[string]expressionOf{
 	"matrix times matrix":         func(w *written) *gorgonia.Node { return must(gorgonia.Mul(w.param(4, 3), w.param(3, 5))) },
 	"matrix times column":         func(w *written) *gorgonia.Node { return must(gorgonia.Mul(w.param(4, 3), w.param(3, 1))) },

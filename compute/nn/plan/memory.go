@@ -1,16 +1,16 @@
 package plan
 
-// place is where a value lies.
+// place is the position of a value.
 type place struct {
 	home Home
 	at   int
 }
 
-// memory gives every value its place: what is no longer needed is freed, and where a kernel may
-// write over an operand that nothing else needs, it does.
+// memory assigns a position to every value: memory that is no longer needed is freed, and if a
+// kernel may write over an operand that nothing else needs, it does.
 type memory struct {
 	floats, ints, strings arena
-	last                  map[*value]int // when each value's memory is needed for the last time: the index of the instruction
+	last                  map[*value]int // index of the instruction that needs each value's memory last
 	fixed                 map[*value]bool
 	places                map[*value]place
 	spans                 map[*value]span // of the arena
@@ -39,7 +39,7 @@ func newMemory(order, inputs []*value, e *ends) *memory {
 	return m
 }
 
-// lay gives a place to each value in the order in which they are computed.
+// lay assigns positions in the order in which values are computed.
 func (m *memory) lay(order []*value) map[*value]place {
 	for i, v := range order {
 		if v.source == computed && v.base() == v {
@@ -52,7 +52,7 @@ func (m *memory) lay(order []*value) map[*value]place {
 	return m.places
 }
 
-// over lets v take the place of an operand that is needed here for the last time.
+// over lets v replace an operand that is needed here for the last time.
 func (m *memory) over(v *value, i int) bool {
 	for _, x := range inPlace(v) {
 		x = x.base()
@@ -72,7 +72,7 @@ func (m *memory) take(v *value) {
 	m.spans[v], m.places[v] = s, place{Arena, s.from}
 }
 
-// release gives back what instruction i needed for the last time.
+// release frees the memory that instruction i needed for the last time.
 func (m *memory) release(v *value, i int) {
 	for _, x := range append(v.needs(), v) {
 		x = x.base()
@@ -101,11 +101,10 @@ type arena struct {
 
 type span struct{ from, to int }
 
-// line is what places are multiples of: 64 bytes, as wide as a cache line and as the widest
-// register.
+// line is the alignment of positions: 64 bytes, as wide as a cache line and as the widest register.
 const line = 16
 
-// take is the smallest gap that is large enough.
+// take returns the smallest gap that is large enough.
 func (a *arena) take(n int) span {
 	n = (n + line - 1) / line * line
 	best := -1
@@ -126,7 +125,7 @@ func (a *arena) take(n int) span {
 	return s
 }
 
-// grow takes what is missing from the end.
+// grow adds the missing elements at the end.
 func (a *arena) grow(n int) span {
 	from := a.size
 	if last := len(a.gaps) - 1; last >= 0 && a.gaps[last].to == a.size {

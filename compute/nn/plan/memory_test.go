@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// checkMemory follows who wrote each element last: what an instruction reads must be what was
-// computed for it.
+// checkMemory tracks the last writer of each element: an instruction must read what was computed
+// for it.
 func checkMemory(t testing.TB, p *Plan) {
 	t.Helper()
 	writers := map[Home]map[int]int{Arena: {}, Grads: {}} // of each float, the buffer

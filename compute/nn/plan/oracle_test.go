@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// written is an expression under test, with what TapeMachine needs besides.
+// written is an expression under test, with the values that TapeMachine also needs.
 type written struct {
 	g *gorgonia.ExprGraph
 	e Expression
@@ -37,7 +37,8 @@ func write(t testing.TB, seed int64, cost func(w *written) *gorgonia.Node) *writ
 	return w
 }
 
-// must is a node without its error: an expression that can't be written is a mistake of the test.
+// must returns a node without its error: an expression that can't be written is a mistake of the
+// test.
 func must(n *gorgonia.Node, err error) *gorgonia.Node {
 	if err != nil {
 		panic(err)
@@ -45,8 +46,8 @@ func must(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// numbers are from -2 to 2, none nearer to 0 than 0.01, so that no slope is looked for where there
-// is none.
+// numbers returns numbers from -2 to 2, none nearer to 0 than 0.01, because some slopes don't exist
+// at 0.
 func (w *written) numbers(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -106,7 +107,7 @@ func (w *written) ids(below int, n int) *gorgonia.Node {
 	return node
 }
 
-// weighted is a number that every element of x counts in differently.
+// weighted returns a number to which every element of x contributes differently.
 func (w *written) weighted(x *gorgonia.Node) *gorgonia.Node {
 	if x.IsScalar() {
 		return x
@@ -120,7 +121,7 @@ type result struct {
 	grads [][]float32
 }
 
-// byTape is the oracle.
+// byTape computes the result with the oracle.
 func (w *written) byTape(t testing.TB) result {
 	t.Helper()
 	var loss gorgonia.Value
@@ -142,8 +143,8 @@ func (w *written) byTape(t testing.TB) result {
 }
 
 // byOps calls each op's own Do, on copies: for expressions where the tape, which reuses memory, is
-// itself wrong. Seen in gorgonia v0.9.18 with a Reshape or Transpose of what something else needs
-// too.
+// itself wrong. Observed in gorgonia v0.9.18 with a Reshape or Transpose of a value that something
+// else also needs.
 func (w *written) byOps(t testing.TB) result {
 	t.Helper()
 	nodes, err := gorgonia.Sort(w.g)
@@ -183,7 +184,7 @@ func floats(v gorgonia.Value) []float32 {
 	return []float32{v.Data().(float32)}
 }
 
-// byPlan runs the plan twice, since a step must not see what the one before it left.
+// byPlan runs the plan twice, because a step must not depend on what the one before it left.
 func (w *written) byPlan(t testing.TB) (result, *Plan) {
 	t.Helper()
 	p, err := Compile(w.e)

@@ -4,8 +4,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// Plan is one step, forward and back: instructions in the order in which they are done, over
-// buffers whose places never change.
+// Plan is one step, forward and backward: instructions in the order of execution, over buffers
+// whose positions never change.
 type Plan struct {
 	Buffers []Buffer
 	Code    []Instr
@@ -16,26 +16,26 @@ type Plan struct {
 	Grads   int // length of all gradients, one after the other in the order of the params given to Compile
 
 	// Batch is the number of rows that a Forward was written for: all buffers of the arena have a
-	// row, or as many neighboring ones, for each. 0: the plan has a fixed shape.
+	// row, or the same number of adjacent ones, for each. 0: the plan has a fixed shape.
 	Batch int
 
 	Loss    int            // the buffer of the loss, 1x1
 	Inputs  map[string]int // the buffers that are fed before each step, by the names of their nodes
-	Outputs map[string]int // the buffers besides Loss that can be read after a step, by the names they were asked for
-	Params  []Range        // of Grads: each param's, in their order
+	Outputs map[string]int // the buffers besides Loss that can be read after a step, by their requested names
+	Params  []Range        // ranges of Grads: each param's, in their order
 }
 
 // Range is a part of a slice.
 type Range struct{ From, To int }
 
-// Home says in which memory a buffer lies.
+// Home is the memory of a buffer.
 type Home int
 
 // The memories.
 const (
-	Arena Home = iota // of the plan: inputs and all that is computed
-	Grads             // of the plan: the gradients, which stay until the next step
-	Bound             // of others: params, which change between steps, and constants, which don't. Buffer.Data is it
+	Arena Home = iota // the plan's: inputs and all results
+	Grads             // the plan's: the gradients, which stay until the next step
+	Bound             // the caller's: params, which change between steps, and constants, which don't; it is Buffer.Data
 )
 
 // Kind is the type of a buffer's elements.
@@ -48,20 +48,20 @@ const (
 	String             // strings, in a forward pass alone
 )
 
-// Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column where it
-// stands for rows; a scalar is 1x1.
+// Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column if its
+// elements are rows; a scalar is 1x1.
 type Buffer struct {
-	Name       string // of an input or a param; else the operation whose result it is, for messages
+	Name       string // of an input or a param; else the operation that computes it, for messages
 	Kind       Kind
 	Home       Home
-	At         int // where it begins, in elements of its memory; buffers that are never needed at once may overlap
+	At         int // its position, in elements of its memory; buffers that are never needed at once may overlap
 	Rows, Cols int
 
-	Data  []float32 // where Home is Bound; that of one may be a part of another's
-	Param bool      // where Home is Bound: training changes it
+	Data  []float32 // if Home is Bound; it may be a part of another's
+	Param bool      // if Home is Bound: training changes it
 }
 
-// Len is how many elements b has.
+// Len returns how many elements b has.
 func (b Buffer) Len() int { return b.Rows * b.Cols }
 
 // Instr computes one buffer. Operands are indices of Plan.Buffers.
@@ -74,25 +74,25 @@ type Instr struct {
 	Node string // of the expression, for messages
 }
 
-// Attr is what an Op names; the rest is zero.
+// Attr has the attributes that the comment of an Op names; the rest is zero.
 type Attr struct {
-	Product kernel.Product // Gemm; its Bias is In[2] where there is one
+	Product kernel.Product // Gemm; its Bias is In[2] if there is one
 	Func    kernel.Func    // Map, Slope
 	Binary  kernel.Binary  // Combine
 	Shape   kernel.Shape   // Combine
 	Swapped bool           // Combine
 	Axis    Axis           // Reduce
-	Scale   float32        // Reduce, Combine: the result is multiplied with it; 0 for 1
+	Scale   float32        // Reduce, Combine: a factor of the result; 0 for 1
 	Start   int            // Columns, Pad
 	Value   float32        // Fill
-	Add     bool           // add to Out instead of writing over it: SumRows by Reduce, Scatter, SparseSlope, Copy. Gemm has its own
+	Add     bool           // adds to Out instead of overwriting it: SumRows by Reduce, Scatter, SparseSlope, Copy; Gemm has its own
 	Rate    float32        // Dropout
 	Seed    uint64         // Dropout
 	Stream  uint64         // Dropout
 	Host    Host           // Host
 }
 
-// Axis is what a Reduce reduces.
+// Axis is the axis of a Reduce.
 type Axis int
 
 // The axes.
@@ -102,12 +102,12 @@ const (
 	Cols             // along each row: one number a row, [rows,1]
 )
 
-// Op is what an instruction does. x, y, z are In[0], In[1], In[2].
+// Op is the operation of an instruction. x, y, z are In[0], In[1], In[2].
 type Op int
 
 // The operations.
 const (
-	Gemm      Op = iota // Out = Product of x and y, with bias z [1,cols] where there is one
+	Gemm      Op = iota // Out = Product of x and y, with bias z [1,cols] if there is one
 	Map                 // Out = Func(x)
 	Slope               // Out = x times the slope of Func at y, as kernel.Slope
 	Combine             // Out = Binary(x, y), y of the Shape
@@ -132,12 +132,12 @@ const (
 	OnHost          // Host.Do
 )
 
-// Host is an operation that no kernel does: Gorgonia's own code, run on this computer. A device
-// copies operands here and the result back.
+// Host is an operation without a kernel: Gorgonia's own code, run on this computer. A device copies
+// operands to this computer and the result back.
 type Host interface {
 	Name() string
-	// Do computes out from in, all of the buffers' own lengths; a slice of ints is nil where a
-	// buffer is of floats, and the other way round.
+	// Do computes out from in, all of the buffers' own lengths; a slice of ints is nil if a buffer
+	// has floats, and vice versa.
 	Do(out Slice, in []Slice) error
 }
 
@@ -145,26 +145,26 @@ type Host interface {
 type Slice struct {
 	Floats  []float32
 	Ints    []int
-	Strings [][]byte // of a forward pass alone
+	Strings [][]byte // only in a forward pass
 }
 
-// Machine runs a Plan: on this computer's cores, or on a device. Not for concurrent use.
+// Machine runs a Plan on this computer's cores, or on a device. It is for one goroutine at a time.
 //
-// A machine on a device has a copy of every Bound buffer and of every optimizer's slots. It takes
-// them when it is made or first hears of them, works on its own copies, and writes them back at
-// Sync; what is changed here in between is lost, unless Push follows. On this computer's cores
+// A machine on a device has a copy of every Bound buffer and of every optimizer's slots. It copies
+// them when it is created or first uses them, works on its own copies, and writes them back at
+// Sync; changes on this computer in between are lost, unless Push follows. On this computer's cores
 // there is one memory, and Sync and Push do nothing.
 type Machine interface {
-	// Floats and Ints are the memory of an input, or of an output after a step. They stay the same
-	// slices, so that data can be decoded right into them.
+	// Floats and Ints return the memory of an input, or of an output after a step. They are always
+	// the same slices, so that data can be decoded right into them.
 	Floats(buffer int) []float32
 	Ints(buffer int) []int
 
-	// Step runs the plan once, forward and back, and gives the loss. step, from 0, decides what
-	// Dropout draws. It allocates nothing.
+	// Step runs the plan once, forward and backward, and returns the loss. step, from 0, determines
+	// the random elements of Dropout. It allocates nothing.
 	Step(step uint64) (loss float32, err error)
 
-	// Grads are the gradients of the last step, of Plan.Grads elements.
+	// Grads returns the gradients of the last step, of Plan.Grads elements.
 	Grads() []float32
 
 	// Clip changes the gradients of the last step.
@@ -173,24 +173,24 @@ type Machine interface {
 	// Update changes params by their gradients.
 	Update([]Update) error
 
-	// Sync brings params and slots here; Push takes them from here anew.
+	// Sync copies params and slots to this computer; Push copies them from this computer.
 	Sync() error
 	Push() error
 
 	Close() error
 }
 
-// Clip bounds gradients, as Keras's optimizers do; 0 is no bound. At most one is set.
+// Clip limits gradients, as Keras's optimizers do; 0 is no limit. At most one is set.
 type Clip struct {
 	Value  float32 // each element is kept within -Value..Value
 	Norm   float32 // each param's gradient is scaled to at most this L2 norm
 	Global float32 // all gradients are scaled together to at most this L2 norm
 }
 
-// Update is one step of an optimizer over neighbouring params.
+// Update is one step of an optimizer over adjacent params.
 type Update struct {
 	Rule    kernel.Rule
-	Grads   Range     // of the gradients
+	Grads   Range     // range of the gradients
 	Weights []float32 // the params' memory, as long as the range
 	Slots   [][]float32
 }

@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// grow writes a random expression of some matrices, each op with operands that are there already.
+// grow writes a random expression of some matrices, in which each op has existing operands.
 func grow(w *written, ops int) *gorgonia.Node {
 	there := gorgonia.Nodes{w.param(4, 3), w.input(4, 3), w.param(3, 3), w.param(4, 1), w.param(1, 3)}
 	any := func() *gorgonia.Node { return there[w.r.Intn(len(there))] }
@@ -29,7 +29,7 @@ func grow(w *written, ops int) *gorgonia.Node {
 	return cost
 }
 
-// step is one op on x. What could leave the numbers' range is squashed.
+// step is one op on x. Results that could become too large are squashed.
 func step(w *written, x *gorgonia.Node, of func(rows, cols int) *gorgonia.Node) *gorgonia.Node {
 	rows, cols := x.Shape()[0], x.Shape()[1]
 	switch w.r.Intn(14) {

@@ -10,7 +10,7 @@ import (
 // node is one node of an expression, with the values of its operands.
 type node struct {
 	*gorgonia.Node
-	op   string // the type of its op: they are not exported
+	op   string // name of the type of its op, because the types are not exported
 	says string // its op's String
 	in   []*value
 	kids gorgonia.Nodes
@@ -18,8 +18,8 @@ type node struct {
 	rows, cols int
 }
 
-// valueOf is the value of n, made of those of its operands; without recursion, since expressions
-// can be deep.
+// valueOf returns the value of n, made from those of its operands; without recursion, because
+// expressions can be deep.
 func (c *compiler) valueOf(n *gorgonia.Node) (*value, error) {
 	stack := gorgonia.Nodes{n}
 	for len(stack) > 0 {
@@ -55,8 +55,8 @@ func (c *compiler) missing(n *gorgonia.Node) gorgonia.Nodes {
 	return missing
 }
 
-// operands are the nodes that n is computed from, in order. A size is known, so it needs none; nor
-// does a constant, which several expressions may share.
+// operands returns the nodes that n is computed from, in order. A size is known, so it needs none;
+// nor does a constant, which several expressions may share.
 func operands(n *gorgonia.Node) gorgonia.Nodes {
 	if n.Op() == nil || n.Op().Arity() == 0 || isSize(n.Op()) || isConstant(n.Op()) {
 		return nil
@@ -97,7 +97,7 @@ func (c *compiler) translate(n *gorgonia.Node) (*value, error) {
 	return c.onHost(&d)
 }
 
-// constant is a node that is not computed: what it holds now.
+// constant returns a node that is not computed: its present value.
 func (c *compiler) constant(n *gorgonia.Node) (*value, error) {
 	v := newValue(n)
 	switch x := n.Value().(type) {
@@ -134,8 +134,8 @@ func same(data []float32) bool {
 	return len(data) > 0
 }
 
-// size is a SizeOf: how long an axis is. Its String says so, where Gorgonia knew it when the
-// expression was written.
+// size returns the value of a SizeOf: the length of an axis. Its String contains it, if Gorgonia
+// knew it when the expression was written.
 func (c *compiler) size(d *node) (*value, error) {
 	n := 0
 	if _, err := fmt.Sscanf(d.says, "SizeOf=%d", &n); err != nil {
@@ -152,26 +152,26 @@ func (c *compiler) size(d *node) (*value, error) {
 	return nil, fmt.Errorf("node %q is %v: a plan has float32, and int for ids", d.says, d.Dtype())
 }
 
-// Expression is what Compile reads: nodes of one Gorgonia graph.
+// Expression is the input of Compile: nodes of one Gorgonia graph.
 type Expression struct {
 	Cost    *gorgonia.Node            // a scalar of float32
-	Params  gorgonia.Nodes            // with values, whose memory the plan computes with
-	Grads   gorgonia.Nodes            // d Cost / d Params, as gorgonia.Grad gives them; nil is a gradient of zeros
+	Params  gorgonia.Nodes            // with values, in whose memory the plan computes
+	Grads   gorgonia.Nodes            // d Cost / d Params, as gorgonia.Grad returns them; nil is a gradient of zeros
 	Inputs  gorgonia.Nodes            // without an op, of float32 or int, named: fed before each step
-	Outputs map[string]*gorgonia.Node // besides Cost: what can be read after a step
+	Outputs map[string]*gorgonia.Node // besides Cost: values that can be read after a step
 }
 
-// Compile makes a Plan that computes e as Gorgonia's TapeMachine does, but for the order in which
-// sums are taken.
+// Compile makes a Plan that computes e as Gorgonia's TapeMachine does, except for the order of
+// sums.
 //
-// All that Cost, Grads and Outputs don't need is dropped. A node that is neither computed nor among
-// Inputs or Params must have a value, and is a constant: what it holds when Compile reads it
-// counts. Everything is float32, and int where ids are: a node that is needed and has another type,
-// float64 or bool, is an error that names it. An operation that Compile does not know is OnHost:
-// its own Do is called, over tensors that are made once.
+// Nodes that Cost, Grads and Outputs don't need are dropped. A node that is neither computed nor
+// among Inputs or Params must have a value, and is a constant with the value that it has when
+// Compile reads it. Everything is float32, or int for ids: a needed node of another type, float64
+// or bool, is an error that names it. An operation that Compile does not know is OnHost: its own Do
+// is called, over tensors that are created once.
 //
-// Compile reads the nodes, and Gorgonia's expressions share some of theirs: don't write another
-// expression meanwhile.
+// Compile reads the nodes, and Gorgonia's expressions share some of them: no other expression may
+// be written meanwhile.
 func Compile(e Expression) (*Plan, error) {
 	c := newCompiler()
 	roots, err := c.read(e)
@@ -190,7 +190,7 @@ type roots struct {
 	outputs map[string]*value
 }
 
-// all is every root, the loss first.
+// all returns every root, the loss first.
 func (r *roots) all() []*value {
 	var all []*value
 	if r.loss != nil {
@@ -207,7 +207,7 @@ func (r *roots) all() []*value {
 	return all
 }
 
-// read makes values of all nodes that e asks for.
+// read makes values of all nodes that e needs.
 func (c *compiler) read(e Expression) (*roots, error) {
 	if len(e.Grads) != len(e.Params) {
 		return nil, fmt.Errorf("%d gradients for %d params", len(e.Grads), len(e.Params))
@@ -253,7 +253,7 @@ func (c *compiler) gradient(param, grad *gorgonia.Node) (*value, error) {
 	return g, nil
 }
 
-// leaves are the inputs and params.
+// leaves adds the inputs and params.
 func (c *compiler) leaves(e Expression) error {
 	named := map[string]bool{}
 	for _, n := range e.Inputs {
@@ -281,7 +281,7 @@ func (c *compiler) leaves(e Expression) error {
 	return nil
 }
 
-// floatsOf is the memory of a node's value.
+// floatsOf returns the memory of a node's value.
 func floatsOf(n *gorgonia.Node) ([]float32, error) {
 	t, ok := n.Value().(*tensor.Dense)
 	if !ok {
@@ -294,9 +294,9 @@ func floatsOf(n *gorgonia.Node) ([]float32, error) {
 	return data, nil
 }
 
-// Lowered is an operation of ours in a Gorgonia expression: it says which instruction it is, over
-// the operands that it has in the expression, in their order. Of Dropout's, only the shape of the
-// result counts.
+// Lowered is an operation of ours in a Gorgonia expression: it returns its instruction, over the
+// operands that it has in the expression, in their order. For Dropout, only the shape of the
+// operand counts.
 type Lowered interface {
 	gorgonia.Op
 	Lower() (Op, Attr)

@@ -4,9 +4,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// What is written here makes a value, and a simpler one where its operands allow that: constants
-// are folded, what is repeated is combined as the row, column or number that it was, and the
-// formulas by which Gorgonia writes an activation and its slope are found again.
+// The functions below make a value, and a simpler one if its operands allow that: constants are
+// folded, repeated operands are combined as the row, column or number that they were, and the
+// formulas with which Gorgonia writes an activation and its slope are recognized.
 
 // apply is f of each element.
 func (c *compiler) apply(f kernel.Func, x *value) *value {
@@ -21,7 +21,7 @@ func (c *compiler) apply(f kernel.Func, x *value) *value {
 	return c.make(funcNames[f], Map, Attr{Func: f}, x.rows, x.cols, x)
 }
 
-// funcNames are for messages alone.
+// funcNames are only for messages.
 var funcNames = map[kernel.Func]string{
 	kernel.Relu: "relu", kernel.Sigmoid: "sigmoid", kernel.Tanh: "tanh", kernel.Softplus: "softplus", kernel.Neg: "neg", kernel.Abs: "abs",
 	kernel.Exp: "exp", kernel.Log: "log", kernel.Log1p: "log1p", kernel.Expm1: "expm1", kernel.Sqrt: "sqrt", kernel.Square: "square",
@@ -33,7 +33,7 @@ func (c *compiler) slope(f kernel.Func, dy, v *value) *value {
 	return c.make(funcNames[f]+"'", Slope, Attr{Func: f}, v.rows, v.cols, c.whole(dy, v.rows, v.cols), v)
 }
 
-// whole is x with so many rows and columns: the same number everywhere where it is one.
+// whole returns x with so many rows and columns: a single number is repeated.
 func (c *compiler) whole(x *value, rows, cols int) *value {
 	if x.len() == 1 && rows*cols != 1 {
 		return c.repeat(c.reshaped(x, 1, 1), rows, cols)
@@ -66,7 +66,7 @@ func (c *compiler) combine(f kernel.Binary, x, y *value, rows, cols int) *value 
 	return c.combined(f, x, y, rows, cols)
 }
 
-// combined lets the second operand be the narrower.
+// combined makes the second operand the narrower one.
 func (c *compiler) combined(f kernel.Binary, x, y *value, rows, cols int) *value {
 	attr := Attr{Binary: f}
 	if narrow(x) && !narrow(y) {
@@ -78,13 +78,13 @@ func (c *compiler) combined(f kernel.Binary, x, y *value, rows, cols int) *value
 		y = y.in[0]
 		attr.Shape = shapeOf(y, cols)
 	}
-	if attr.Shape == kernel.Full && commutes(f) && c.id(y) < c.id(x) { // so that x y and y x are one
+	if attr.Shape == kernel.Full && commutes(f) && c.id(y) < c.id(x) { // so that x y and y x are one value
 		x, y = y, x
 	}
 	return c.make(binaryNames[f], Combine, attr, rows, cols, x, y)
 }
 
-// binaryNames are for messages alone.
+// binaryNames are only for messages.
 var binaryNames = map[kernel.Binary]string{
 	kernel.Add: "add", kernel.Sub: "sub", kernel.Mul: "mul", kernel.Div: "div", kernel.Max: "max", kernel.Min: "min", kernel.Pow: "pow",
 	kernel.Gt: "gt", kernel.Gte: "gte", kernel.Lt: "lt", kernel.Lte: "lte", kernel.Eq: "eq", kernel.Ne: "ne",
@@ -96,7 +96,7 @@ func commutes(f kernel.Binary) bool {
 	return f == kernel.Add || f == kernel.Mul || f == kernel.Max || f == kernel.Min || f == kernel.Eq || f == kernel.Ne
 }
 
-// shapeOf is how a repeated operand broadcasts over a matrix of so many columns.
+// shapeOf returns how a repeated operand is broadcast over a matrix of so many columns.
 func shapeOf(y *value, cols int) kernel.Shape {
 	switch {
 	case y.len() == 1:
@@ -107,7 +107,7 @@ func shapeOf(y *value, cols int) kernel.Shape {
 	return kernel.Column
 }
 
-// identity is an f(x, y) that needs no arithmetic, or one operand alone; else nil.
+// identity returns the result if f(x, y) needs no arithmetic, or one operand alone; else nil.
 func (c *compiler) identity(f kernel.Binary, x, y *value) *value {
 	if x.source == splat && commutes(f) {
 		x, y = y, x
@@ -129,7 +129,7 @@ func (c *compiler) identity(f kernel.Binary, x, y *value) *value {
 	return nil
 }
 
-// repeat is x, a row, column or number, as often as it takes.
+// repeat is x, a row, column or number, repeated.
 func (c *compiler) repeat(x *value, rows, cols int) *value {
 	switch {
 	case x.rows == rows && x.cols == cols:
@@ -173,8 +173,8 @@ func (c *compiler) transpose(x *value) *value {
 	return c.make("transpose", Transpose, Attr{}, x.cols, x.rows, x)
 }
 
-// gemm is the product of op(a) and op(b). With a matrix that has one number everywhere, it is a sum
-// that is repeated.
+// gemm is the product of op(a) and op(b). With a matrix of equal numbers, it is a sum that is
+// repeated.
 func (c *compiler) gemm(a, b *value, transA, transB bool) *value {
 	if a.is(Transpose) {
 		a, transA = a.in[0], !transA
@@ -200,7 +200,7 @@ func (c *compiler) scaled(x *value, by float32) *value {
 	return c.combine(kernel.Mul, x, c.all(by, x.rows, x.cols), x.rows, x.cols)
 }
 
-// turned are the rows and columns of an operand of a product.
+// turned returns the rows and columns of an operand of a product.
 func turned(x *value, trans bool) (rows, cols int) {
 	if trans {
 		return x.cols, x.rows
@@ -208,7 +208,7 @@ func turned(x *value, trans bool) (rows, cols int) {
 	return x.rows, x.cols
 }
 
-// inside is the axis over which a product with ones sums.
+// inside returns the axis over which a product with ones sums.
 func inside(alongRows bool) Axis {
 	if alongRows {
 		return Cols
@@ -216,8 +216,8 @@ func inside(alongRows bool) Axis {
 	return Rows
 }
 
-// activation finds an activation, or its slope, in a product of two values; else nil. x and y may
-// stand in either order.
+// activation recognizes an activation, or its slope, in a product of two values; else nil. x and y
+// may be in either order.
 func (c *compiler) activation(f kernel.Binary, x, y *value) *value {
 	if f != kernel.Mul {
 		return nil
@@ -250,13 +250,13 @@ func (c *compiler) activationOf(dy, s *value) *value {
 
 func mapped(v *value, f kernel.Func) bool { return v.is(Map) && v.attr.Func == f }
 
-// has says whether f of x is computed anyhow.
+// has reports whether f of x is computed anyhow.
 func (c *compiler) has(f kernel.Func, x *value) bool {
 	v := &value{op: Map, attr: Attr{Func: f}, rows: x.rows, cols: x.cols, in: []*value{x}}
 	return c.same[c.key(v)] != nil
 }
 
-// tanhSlope is y where v is 1 - y^2 and y is a tanh.
+// tanhSlope returns y if v is 1 - y^2 and y is a tanh.
 func tanhSlope(v *value) *value {
 	if !oneMinus(v) || !mapped(v.in[0], kernel.Square) || !mapped(v.in[0].in[0], kernel.Tanh) {
 		return nil
@@ -264,7 +264,7 @@ func tanhSlope(v *value) *value {
 	return v.in[0].in[0]
 }
 
-// sigmoidSlope is y where v is y (1 - y), or y sigmoid(-x), and y is sigmoid(x).
+// sigmoidSlope returns y if v is y (1 - y), or y sigmoid(-x), and y is sigmoid(x).
 func sigmoidSlope(v *value) *value {
 	if !v.is(Combine) || v.attr.Binary != kernel.Mul || v.attr.Shape != kernel.Full {
 		return nil
@@ -284,7 +284,7 @@ func sigmoidSlope(v *value) *value {
 	return nil
 }
 
-// oneMinus says whether v is 1 - something.
+// oneMinus reports whether v is 1 - something.
 func oneMinus(v *value) bool {
 	return v.is(Combine) && v.attr.Binary == kernel.Sub && v.attr.Swapped && v.attr.Shape == kernel.Scalar &&
 		v.in[1].source == splat && v.in[1].number == 1

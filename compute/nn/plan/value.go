@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// value is what one node of an expression holds, while a plan is made of it.
+// value is the value of one node of an expression, while a plan is made.
 type value struct {
 	source source
 	kind   Kind
@@ -19,28 +19,28 @@ type value struct {
 	label  string // of the node, for messages
 	name   string // of an input or param
 
-	data   []float32      // where bound
-	param  bool           // where bound
-	number float32        // where splat
-	fixed  gorgonia.Value // of a constant that is no float32, for operations on the host alone
+	data   []float32      // if bound
+	param  bool           // if bound
+	number float32        // if splat
+	fixed  gorgonia.Value // of a constant that is not float32, for operations on the host
 
 	op   Op
 	attr Attr
 	in   []*value
-	adds *value // to whose memory this one adds; then that is no longer there
+	adds *value // the value to whose memory this one adds; it can't be read afterwards
 	seq  int
 }
 
-// source says where a value comes from.
+// source is the origin of a value.
 type source int
 
 const (
 	computed source = iota // by op
 	input
 	bound // in the memory of others
-	splat // number everywhere
+	splat // a single number everywhere
 	view  // in[0], with other rows and columns
-	fixed // known when the plan is made, of no kind that a buffer has
+	fixed // known when the plan is made, of a kind that no buffer has
 )
 
 func (v *value) len() int { return v.rows * v.cols }
@@ -60,8 +60,8 @@ func labelOf(n *gorgonia.Node) string {
 	return n.Op().String()
 }
 
-// matrixOf is how a shape lies in memory: a vector is one row, and of more than two axes all but
-// the last are rows.
+// matrixOf returns how a shape is laid out in memory: a vector is one row, and with more than two
+// axes all but the last are rows.
 func matrixOf(s tensor.Shape) (rows, cols int) {
 	if s.Dims() == 0 {
 		return 1, 1
@@ -73,7 +73,7 @@ func matrixOf(s tensor.Shape) (rows, cols int) {
 	return s.TotalSize() / cols, cols
 }
 
-// typed sets the kind that n's type asks for.
+// typed sets the kind for n's type.
 func (v *value) typed(n *gorgonia.Node) error {
 	switch n.Dtype() {
 	case tensor.Float32:
@@ -89,7 +89,7 @@ func (v *value) typed(n *gorgonia.Node) error {
 // compiler makes values of nodes.
 type compiler struct {
 	values map[*gorgonia.Node]*value
-	same   map[string]*value // by what computes them: the same is computed once
+	same   map[string]*value // by what computes them, so that equal values are computed once
 	ids    map[*value]int
 	inputs []*value
 	seq    int
@@ -99,15 +99,14 @@ func newCompiler() *compiler {
 	return &compiler{values: map[*gorgonia.Node]*value{}, same: map[string]*value{}, ids: map[*value]int{}}
 }
 
-// make is the value that op computes of its operands, the one that is there already if there is
-// one.
+// make returns the value that op computes from its operands, or the existing one that is equal.
 func (c *compiler) make(label string, op Op, attr Attr, rows, cols int, in ...*value) *value {
 	v := &value{op: op, attr: attr, rows: rows, cols: cols, in: in, label: label}
 	return c.intern(v)
 }
 
 func (c *compiler) intern(v *value) *value {
-	if v.attr.Host != nil { // it may remember something: never twice the same
+	if v.attr.Host != nil { // it may have state: never the same twice
 		return c.number(v)
 	}
 	key := c.key(v)
@@ -140,7 +139,7 @@ func (c *compiler) id(v *value) int {
 	return c.ids[v]
 }
 
-// all is number everywhere.
+// all is a single number everywhere.
 func (c *compiler) all(number float32, rows, cols int) *value {
 	return c.intern(&value{source: splat, number: number, rows: rows, cols: cols, label: fmt.Sprintf("const %g", number)})
 }
@@ -162,7 +161,7 @@ func (c *compiler) reshaped(x *value, rows, cols int) *value {
 	return c.intern(&value{source: view, kind: x.kind, rows: rows, cols: cols, in: []*value{x}, label: x.label, name: x.name})
 }
 
-// part is some neighbouring elements of memory that is not the plan's.
+// part is some adjacent elements of memory that is not the plan's.
 func (c *compiler) part(x *value, from, rows, cols int) *value {
 	key := fmt.Sprint("part ", c.id(x), from, " ", rows, " ", cols)
 	if there := c.same[key]; there != nil {

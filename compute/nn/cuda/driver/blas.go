@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 )
 
-// EnvBLAS is the environment variable that names the cuBLAS library to multiply with, or says none:
-// then kernels of ours do.
+// EnvBLAS is the environment variable that names the cuBLAS library for matrix products, or is
+// none, for our own kernels.
 const EnvBLAS = "STOKER_CUBLAS"
 
 // blas is cuBLAS, opened at run time.
@@ -25,7 +25,7 @@ type blas struct {
 	library   string
 }
 
-// libraries are tried in this order: the newest first.
+// libraries lists the libraries in the order in which they are tried, the newest first.
 func libraries() []string {
 	switch name := os.Getenv(EnvBLAS); name {
 	case "none":
@@ -72,9 +72,9 @@ func (d *Device) Multiplier() cuda.Multiplier {
 
 type multiplier struct{ *Device }
 
-// Multiply implements cuda.Multiplier. cuBLAS knows matrices by columns: what is row major is the
-// transpose to it, and (a b) transposed is (b transposed)(a transposed), so the operands change
-// places.
+// Multiply implements cuda.Multiplier. cuBLAS stores matrices by columns: a row-major matrix is its
+// transpose there, and (a b) transposed is (b transposed)(a transposed), so the operands are
+// exchanged.
 func (m multiplier) Multiply(p cuda.Product) error {
 	leave, err := m.enter()
 	if err != nil {

@@ -23,13 +23,13 @@ type Device struct {
 	mu        sync.Mutex
 	module    cu.Module
 	kernels   []cu.Function
-	params    [32]unsafe.Pointer // of the launch under way
+	params    [32]unsafe.Pointer // of the current launch
 	blas      *blas              // nil: there is no cuBLAS
 	blasError error              // why
 }
 
-// Open takes the first GPU. It is slow, some hundred milliseconds, and takes some hundred MB of the
-// GPU's memory for the driver.
+// Open opens the first GPU. It takes some hundred milliseconds, and some hundred MB of the GPU's
+// memory for the driver.
 func Open() (*Device, error) {
 	n, err := cu.NumDevices()
 	if err == nil && n == 0 {
@@ -57,8 +57,8 @@ func Open() (*Device, error) {
 	return d, nil
 }
 
-// enter makes the device's context that of this thread, until leave is called: contexts belong to
-// threads, and Go moves goroutines.
+// enter makes the device's context current on this thread, until leave is called: contexts belong
+// to threads, and Go moves goroutines between threads.
 func (d *Device) enter() (leave func(), err error) {
 	d.mu.Lock()
 	runtime.LockOSThread()
@@ -77,7 +77,7 @@ func (d *Device) leave() {
 // Name implements cuda.Device.
 func (d *Device) Name() string { return d.name }
 
-// BLAS is the library that multiplies, or why there is none.
+// BLAS returns the library for matrix products, or why there is none.
 func (d *Device) BLAS() (library string, err error) {
 	if d.blas == nil {
 		return "", d.blasError
@@ -95,7 +95,7 @@ func (d *Device) Memory() (free, total int64, err error) {
 	return cu.MemInfo()
 }
 
-// Load implements cuda.Device. The driver compiles the PTX for the GPU, and keeps what it made in
+// Load implements cuda.Device. The driver compiles the PTX for the GPU, and caches the result in
 // the user's home.
 func (d *Device) Load(ptx string, kernels []cuda.Kernel) error {
 	leave, err := d.enter()

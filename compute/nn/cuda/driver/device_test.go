@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan/plantest"
 )
 
-// TestTheDevicePassesTheSuite needs a GPU, or a libcuda.so.1 that stands for one: `task test:cuda`
-// brings that, `task test:gpu` does not.
+// TestTheDevicePassesTheSuite needs a GPU, or a libcuda.so.1 that replaces one: `task test:cuda`
+// provides that, `task test:gpu` does not.
 func TestTheDevicePassesTheSuite(t *testing.T) {
 	d, err := driver.Open()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // Device is a cuda.Device. The zero value has unlimited memory and no product of its own.
 type Device struct {
-	Bytes       int64 // of memory; 0: as much as is asked for
+	Bytes       int64 // size of memory; 0: unlimited
 	Multiplies  bool  // it has a Multiplier
 	FailLaunch  error // what every Launch returns from now on, if set
 	FailOnAlloc int   // the number of the Alloc that fails, from 1; 0: none
@@ -19,17 +19,17 @@ type Device struct {
 	mu      sync.Mutex
 	memory  memory
 	hosts   map[*byte]int // of AllocHost
-	uploads []upload      // since somebody last waited
+	uploads []upload      // since the last wait
 	kernels []cuda.Kernel
 	closed  bool
 	allocs  int
 	counts  map[string]int // of launches, by kernel
 }
 
-// upload is memory here that must not change yet.
+// upload is memory of this computer that must not change yet.
 type upload struct{ from, then []byte }
 
-// ErrMemory is what Alloc says when there is no more.
+// ErrMemory is returned by Alloc if there is no more memory.
 var ErrMemory = errors.New("fake: out of memory")
 
 // Name implements cuda.Device.
@@ -75,7 +75,7 @@ func (d *Device) AllocHost(n int64) ([]byte, error) {
 	if d.hosts == nil {
 		d.hosts = map[*byte]int{}
 	}
-	b := make([]byte, max(n, 8))[:n] // 8 bytes hold one number: checkptr requires them even where there are none
+	b := make([]byte, max(n, 8))[:n] // 8 bytes hold one number: checkptr requires them even if there are none
 	d.hosts[hostKey(b)] = int(n)
 	return b, nil
 }
@@ -140,7 +140,7 @@ func (d *Device) waited() error {
 	return nil
 }
 
-// Counts are how often each kernel was launched.
+// Counts returns how often each kernel was launched.
 func (d *Device) Counts() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,7 +149,7 @@ func (d *Device) Counts() map[string]int {
 
 var errClosed = errors.New("fake: the device is closed")
 
-// Close implements cuda.Device, and says what was not given back.
+// Close implements cuda.Device, and reports memory that was not freed.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// apply is function f of one number, in the order of kernel.Func.
+// apply computes function f of one number, in the order of kernel.Func.
 func apply(f int, x float32) float32 {
 	v := float64(x)
 	switch f {
@@ -45,7 +45,7 @@ func apply(f int, x float32) float32 {
 	panic(fault{errorOf("no function", f)})
 }
 
-// slopeOf is the slope of a function at v, as kernel.Slope says.
+// slopeOf returns the slope of a function at v, as kernel.Slope defines it.
 func slopeOf(f int, v float32) float32 {
 	switch f {
 	case 0:
@@ -81,7 +81,7 @@ func truth(b bool) float32 {
 	return 0
 }
 
-// combined is function f of two numbers, in the order of kernel.Binary.
+// combined computes function f of two numbers, in the order of kernel.Binary.
 func combined(f int, x, y float32) float32 {
 	switch f {
 	case 0:

@@ -1,6 +1,6 @@
 package fake
 
-// meanings are what the kernels do, by name. Each takes its arguments in the order of the kernel's
+// meanings are the kernels, by name. Each reads its arguments in the order of the kernel's
 // parameters.
 var meanings = map[string]func(*call){
 	"map": func(c *call) {
@@ -100,7 +100,7 @@ func combine(c *call) {
 	}
 }
 
-// operand is how many numbers an operand of a shape has, and its address.
+// operand returns how many numbers an operand of a shape has, after reading its address.
 func operand(c *call, shape, rows, cols int) int {
 	switch shape {
 	case 0:

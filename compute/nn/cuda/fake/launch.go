@@ -55,7 +55,7 @@ func (d *Device) Launch(l *cuda.Launch) (err error) {
 	return c.finished()
 }
 
-// matches says whether arguments are the kernel's parameters.
+// matches returns an error if arguments are not the kernel's parameters.
 func matches(k cuda.Kernel, args []cuda.Arg) error {
 	if len(args) != len(k.Params) {
 		return fmt.Errorf("kernel %s: %d arguments for %d parameters", k.Name, len(args), len(k.Params))
@@ -68,16 +68,16 @@ func matches(k cuda.Kernel, args []cuda.Arg) error {
 	return nil
 }
 
-// call is a launch under way.
+// call is a launch in progress.
 type call struct {
 	device *Device
 	launch *cuda.Launch
-	args   []cuda.Arg // those that were not taken yet
+	args   []cuda.Arg // those that were not read yet
 	spans  []touched
-	free   bool // of where the result lies: elements are computed one by one
+	free   bool // the result may be written over an operand: elements are computed one by one
 }
 
-// touched is memory that a call has to do with.
+// touched is memory that a call uses.
 type touched struct {
 	from, to cuda.Pointer
 	do       access
@@ -88,7 +88,7 @@ type fault struct{ error }
 
 func (c *call) fail(format string, values ...any) { panic(fault{fmt.Errorf(format, values...)}) }
 
-// span is n elements of T at p.
+// span returns n elements of T at p.
 func span[T any](c *call, p cuda.Pointer, n int, do access) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -109,7 +109,7 @@ func span[T any](c *call, p cuda.Pointer, n int, do access) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// finished checks that all arguments were of use, and that no thread reads what another one writes.
+// finished checks that all arguments were used, and that no thread reads what another one writes.
 func (c *call) finished() error {
 	if len(c.args) > 0 {
 		return fmt.Errorf("fake: %d arguments are left over", len(c.args))

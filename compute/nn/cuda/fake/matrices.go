@@ -46,7 +46,8 @@ func (c *call) multiply(p cuda.Product) {
 	}
 }
 
-// index is where element (r, c) of a matrix [rows,cols] lies, or of the one whose transpose it is.
+// index returns the position of element (r, c) of a matrix [rows,cols], or of the one whose
+// transpose it is.
 func index(r, c, rows, cols int, transposed bool) int {
 	if transposed {
 		return c*rows + r

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 )
 
-// memory is what a device has: blocks far apart, each byte of them written or not.
+// memory is a device's memory: blocks far apart, each byte of them initialized or not.
 type memory struct {
 	next   cuda.Pointer
 	blocks []*block
@@ -71,7 +71,7 @@ const (
 	write
 )
 
-// bytes is n bytes from p on, which must be allocated; written before where they are read.
+// bytes returns n bytes from p on, which must be allocated, and initialized if they are read.
 func (m *memory) bytes(p cuda.Pointer, n int, do access) ([]byte, error) {
 	if n == 0 {
 		return nil, nil

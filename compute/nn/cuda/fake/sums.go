@@ -2,8 +2,8 @@ package fake
 
 import "math"
 
-// sumParts leaves as many partial sums as there are blocks; which numbers are in which is the
-// kernel's own affair.
+// sumParts writes as many partial sums as there are blocks; how the numbers are divided is up to
+// the kernel.
 func sumParts(c *call) {
 	parts, x, n, squares := c.pointer(), c.pointer(), c.int(), c.flag()
 	c.needs(c.launch.Grid.X, 1, 256, 1)

@@ -20,7 +20,7 @@ func dropout(c *call) {
 	}
 }
 
-// philox is Philox 4x32 of 10 rounds (Salmon et al. 2011).
+// philox computes Philox 4x32 of 10 rounds (Salmon et al. 2011).
 func philox(x [4]uint32, k0, k1 uint32) [4]uint32 {
 	for range 10 {
 		hi0, lo0 := bits.Mul32(0xD2511F53, x[0])

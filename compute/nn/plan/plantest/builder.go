@@ -7,15 +7,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// builder writes a plan by hand, with every buffer in a place of its own.
+// builder writes a plan by hand, with every buffer in memory of its own.
 type builder struct {
 	plan      plan.Plan
 	random    *rand.Rand
-	floats    map[int][]float32 // fed to the inputs
+	floats    map[int][]float32 // of the inputs
 	ints      map[int][]int
-	values    map[int]matrix // of what was asked for
+	values    map[int]matrix // of requested buffers
 	out       int
-	magnitude float64 // of the largest partial sum, for the tolerance; 0 for 1
+	magnitude float64 // of the largest partial sum, for the tolerance; 0 means 1
 }
 
 func newBuilder() *builder {
@@ -37,7 +37,7 @@ func (b *builder) add(buffer plan.Buffer) int {
 	return len(b.plan.Buffers) - 1
 }
 
-// input is fed with normal numbers.
+// input gets normal numbers.
 func (b *builder) input(rows, cols int) int {
 	return b.inputOf(rows, cols, func(int) float32 { return float32(b.random.NormFloat64()) })
 }
@@ -53,7 +53,7 @@ func (b *builder) inputOf(rows, cols int, at func(i int) float32) int {
 	return i
 }
 
-// ids is fed with numbers from least to below most.
+// ids get numbers from least to below most.
 func (b *builder) ids(rows, cols, least, most int) int {
 	i := b.add(plan.Buffer{Name: "ids", Kind: plan.Int, Rows: rows, Cols: cols})
 	b.plan.Inputs["ids"+strconv.Itoa(i)] = i
@@ -80,7 +80,7 @@ func (b *builder) do(in plan.Instr, rows, cols int) int {
 	return b.into(in)
 }
 
-// into writes an instruction into a buffer that is there.
+// into writes an instruction into an existing buffer.
 func (b *builder) into(in plan.Instr) int {
 	in.Node = "test"
 	b.plan.Code = append(b.plan.Code, in)
@@ -106,7 +106,7 @@ func (b *builder) feed(m plan.Machine) {
 	}
 }
 
-// value is what a buffer was fed or bound with.
+// value returns what a buffer was fed or bound with.
 func (b *builder) value(i int) matrix {
 	if m, known := b.values[i]; known {
 		return m

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// operations are all cases. Shapes are such that no kernel's block is just filled: less than one,
-// one more, and several.
+// operations returns all cases. Shapes never exactly fill a kernel's block: less than one, one
+// more, and several.
 func operations() (list []operation) {
 	for _, some := range [][]operation{products(), elements(), binaries(), reductions(), softmaxes(), tables(), shapes()} {
 		list = append(list, some...)
@@ -101,7 +101,7 @@ func elements() (list []operation) {
 	return list
 }
 
-// hostile puts the numbers that functions trip over among others.
+// hostile adds numbers for which functions often go wrong.
 func hostile(b *builder) func(i int) float32 {
 	special := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 100, -100, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
 	return func(i int) float32 {
@@ -171,7 +171,7 @@ func filled() operation {
 	}
 }
 
-// masked draws as kernel.Dropout does, to the last bit, at the step that check asks for.
+// masked draws as kernel.Dropout does, to the last bit, at the step that check passes.
 func masked() operation {
 	const n = 9 * 41
 	return operation{

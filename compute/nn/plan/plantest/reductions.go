@@ -111,7 +111,7 @@ func softmax(op plan.Op, s [2]int) operation {
 	}
 }
 
-// sumExp is the sum of exp(x - m) of a row, m its largest.
+// sumExp returns the sum of exp(x - m) of a row, m its largest.
 func (m matrix) sumExp(r int) (sum float64) {
 	for c := range m.cols {
 		sum += math.Exp(m.at(r, c) - m.top(r))
@@ -119,7 +119,7 @@ func (m matrix) sumExp(r int) (sum float64) {
 	return sum
 }
 
-// softmaxSlope takes any y: the formula doesn't care.
+// softmaxSlope uses any y: the formula doesn't depend on its origin.
 func softmaxSlope(op plan.Op, s [2]int) operation {
 	var g, y int
 	slope := map[plan.Op]plan.Op{plan.Softmax: plan.SoftmaxSlope, plan.LogSoftmax: plan.LogSoftmaxSlope}[op]

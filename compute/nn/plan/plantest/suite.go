@@ -19,14 +19,14 @@ func Suite(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	t.Run("training", func(t *testing.T) { t.Parallel(); training(t, machine) })
 }
 
-// operation is one instruction, or a few, and what comes of them.
+// operation is one instruction, or a few, and the expected result.
 type operation struct {
 	name  string
 	write func(b *builder) // the plan, whose output is b.out
 	want  func(b *builder) matrix
 }
 
-// matrix is numbers by rows.
+// matrix has numbers by rows.
 type matrix struct {
 	rows, cols int
 	v          []float64
@@ -43,8 +43,8 @@ func newMatrix(rows, cols int, at func(r, c int) float64) matrix {
 func (m matrix) at(r, c int) float64 { return m.v[r*m.cols+c] }
 
 // check runs an operation twice, with the same result to the last bit, and compares. The tolerance
-// is a few units in the last place of float32 of the largest number that enters a sum, times the
-// terms' number's root: kernels may sum in any order.
+// is a few units in the last place of float32 of the largest number in a sum, times the square root
+// of the number of terms: kernels may sum in any order.
 func check(t *testing.T, machine func(*plan.Plan) (plan.Machine, error), c operation) {
 	t.Helper()
 	b := newBuilder()
@@ -103,7 +103,7 @@ func step(t *testing.T, m plan.Machine) float32 {
 	return loss
 }
 
-// named is a name of a case with its shape.
+// named returns a name of a case with its shape.
 func named(what string, values ...any) string {
 	for _, v := range values {
 		what += fmt.Sprintf(",%v", v)

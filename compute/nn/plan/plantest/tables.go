@@ -14,7 +14,7 @@ func tables() (list []operation) {
 	return list
 }
 
-// height is the rows of tables: fewer than ids, so that some repeat.
+// height is the number of rows of tables: fewer than ids, so that some repeat.
 const height = 11
 
 func gathered(width int) operation {
@@ -156,7 +156,7 @@ func shapes() []operation {
 	}
 }
 
-// addColumn is an operation that no kernel does.
+// addColumn is an operation without a kernel.
 type addColumn struct{}
 
 func (addColumn) Name() string { return "add column" }

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// training are the stories of a whole model.
+// training runs the tests of whole models.
 func training(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	for _, r := range rules() {
 		t.Run(r.name, func(t *testing.T) { t.Parallel(); followsRule(t, machine, r.rule) })
@@ -97,7 +97,7 @@ func slotsOf(r kernel.Rule, n int) [][]float32 {
 	return slots
 }
 
-// followsRule does each step once more by kernel.Update, from the machine's own gradients.
+// followsRule repeats each step with kernel.Update, from the machine's own gradients.
 func followsRule(t *testing.T, machine func(*plan.Plan) (plan.Machine, error), r kernel.Rule) {
 	l := newLinear()
 	m := open(t, machine, l.plan)
@@ -191,7 +191,8 @@ func pushes(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	}
 }
 
-// updatesParts moves the biases alone, then the two weights behind with them, then all.
+// updatesParts updates only the biases, then the two weights after them together with them, then
+// all.
 func updatesParts(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	l := newLinear()
 	m := open(t, machine, l.plan)
@@ -214,7 +215,8 @@ func updatesParts(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) 
 	same(t, "slot", slots, wantSlots)
 }
 
-// staysNaN has a weight that is NaN: no clipping may hide it. By a norm it reaches all gradients.
+// staysNaN has a weight that is NaN: no clipping may hide it. With a norm it spreads to all
+// gradients.
 func staysNaN(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) {
 	for _, c := range []plan.Clip{{Value: 1}, {Norm: 1}, {Global: 1}} {
 		l := newLinear()
