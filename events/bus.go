@@ -4,14 +4,16 @@ import "errors"
 
 // Errors that a bus returns, wrapped. Callers branch with errors.Is.
 var (
-	ErrConflict  = errors.New("changed by someone else") // a compare-and-swap failed
-	ErrNotFound  = errors.New("not found")               // no such key
-	ErrLeaseLost = errors.New("lease lost")              // also the cause of KeepAlive's canceled context
-	ErrEmpty     = errors.New("nothing waiting")         // Claim, Follow or Listen waited in vain
-	ErrClosed    = errors.New("bus is closed")           // by Close: waiting does not help
-	ErrRefused   = errors.New("refused by the bus")      // no permission
-	ErrTooLarge  = errors.New("too large for the bus")   // permanent; the error has the size and the limit
-	ErrCancelled = errors.New("cancelled")               // the cause of KeepAlive's canceled context after Cancel
+	ErrConflict = errors.New("changed by someone else") // a compare-and-swap failed
+	ErrNotFound = errors.New("not found")               // no such key
+	// Also the cause of KeepAlive's canceled context.
+	ErrLeaseLost = errors.New("lease lost")
+	ErrEmpty     = errors.New("nothing waiting")    // Claim, Follow or Listen waited in vain
+	ErrClosed    = errors.New("bus is closed")      // by Close: waiting does not help
+	ErrRefused   = errors.New("refused by the bus") // no permission
+	// Permanent; the error has the size and the limit.
+	ErrTooLarge  = errors.New("too large for the bus")
+	ErrCancelled = errors.New("cancelled") // the cause of KeepAlive's canceled context after Cancel
 
 	// ErrUnavailable means that the bus gives no answer, or none that is reliable: no connection,
 	// no leader, no quorum. A later call may succeed.

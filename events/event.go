@@ -12,9 +12,11 @@ type Event struct {
 	Run      string    // extension "run": the key on which events are joined
 	Time     time.Time // when it happened, according to the source; zero if unknown
 
-	Causation  string // extension "causationid": the event that led to this one, "" for those of upstream
-	Trace      string // extension "traceparent" (W3C), "" if none
-	TraceState string // extension "tracestate" (W3C), "" if there is none that headers carry unchanged
+	// Extension "causationid": the event that led to this one, "" for those of upstream.
+	Causation string
+	Trace     string // extension "traceparent" (W3C), "" if none
+	// Extension "tracestate" (W3C), "" if there is none that headers carry unchanged.
+	TraceState string
 
 	// Extensions are the extension attributes without a meaning in Stoker, by name; nil if there
 	// are none. They are kept when an event is written again.

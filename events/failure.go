@@ -11,14 +11,17 @@ type FailureKind string
 
 // The kinds. The package comment of functions/worker has the disposition of each.
 const (
-	FailureInput       FailureKind = "input"       // bad bytes, missing split, unknown pipeline: no retry helps
-	FailureModule      FailureKind = "module"      // the module raised, or wrote no model
-	FailureCheck       FailureKind = "check"       // the model was written but failed its check
-	FailureCrash       FailureKind = "crash"       // the module's process was killed by a signal or aborted
-	FailureResources   FailureKind = "resources"   // over its memory or time limit
-	FailureIncomplete  FailureKind = "incomplete"  // a join expired before it had all its events
-	FailureCancelled   FailureKind = "cancelled"   // a user cancelled it
-	FailureUnavailable FailureKind = "unavailable" // bus or store unavailable, lease lost, worker stopped: retried without limit
+	// Malformed data, a missing split or an unknown pipeline: no retry helps.
+	FailureInput  FailureKind = "input"
+	FailureModule FailureKind = "module" // the module raised, or wrote no model
+	FailureCheck  FailureKind = "check"  // the model was written but failed its check
+	// The module's process was killed by a signal or aborted.
+	FailureCrash      FailureKind = "crash"
+	FailureResources  FailureKind = "resources"  // over its memory or time limit
+	FailureIncomplete FailureKind = "incomplete" // a join expired before it had all its events
+	FailureCancelled  FailureKind = "cancelled"  // a user cancelled it
+	// Bus or store unavailable, lease lost, worker stopped: retried without limit.
+	FailureUnavailable FailureKind = "unavailable"
 )
 
 // FailureKinds lists every kind.

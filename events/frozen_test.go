@@ -49,7 +49,8 @@ func TestEveryMemberOfAMessageIsFrozen(t *testing.T) {
 	t.Parallel()
 	for kind, data := range samples() {
 		var all [][]byte
-		for _, message := range allFrozen(t, string(kind)+".[^s]*") { // structured ones have the same data in an envelope
+		// Structured ones have the same data in an envelope.
+		for _, message := range allFrozen(t, string(kind)+".[^s]*") {
 			wantSame(t, message, Encode)
 			all = append(all, []byte(message.Body))
 		}

@@ -8,7 +8,8 @@ import (
 
 // Invalid is the error for an invalid event, job or pipeline.
 type Invalid struct {
-	Field    string // JSON path or CloudEvents attribute: "data.examples[0].uri", "run"; "" for the whole
+	// JSON path or CloudEvents attribute: "data.examples[0].uri", "run"; "" for the whole.
+	Field    string
 	Expected string // what would have been valid
 	Got      string // the value, shortened; "" if there was none
 }

@@ -23,17 +23,23 @@ func Functions() []Function { return []Function{FunctionTrain, FunctionTune, Fun
 // Job is one unit of work on the work queue. It is self-contained: the worker that claims it needs
 // only the store.
 type Job struct {
-	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned events): a pure function, in functions/dispatch/join
+	// Digest of (pipeline, revision, run, function, pinned events): a pure function, in
+	// functions/dispatch/join.
+	ID       string   `json:"id" jsonschema:"required,format=jobid"`
 	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
-	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
+	// Resource class: cpu, gpu, ...
+	Class string `json:"class" jsonschema:"required,format=name"`
 
-	Pipeline string          `json:"pipeline" jsonschema:"required,format=name"`
-	Revision uint64          `json:"revision" jsonschema:"minimum=0"`        // of the pipeline in PIPELINES; 0 for one given inline
-	Spec     json.RawMessage `json:"spec" jsonschema:"required,type=object"` // the pipeline itself at that revision, as JSON
-	Run      string          `json:"run" jsonschema:"required,minLength=1"`
+	Pipeline string `json:"pipeline" jsonschema:"required,format=name"`
+	// Of the pipeline in PIPELINES; 0 for one given inline.
+	Revision uint64 `json:"revision" jsonschema:"minimum=0"`
+	// The pipeline itself at that revision, as JSON.
+	Spec json.RawMessage `json:"spec" jsonschema:"required,type=object"`
+	Run  string          `json:"run" jsonschema:"required,minLength=1"`
 
-	Inputs     Inputs    `json:"inputs"`
-	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the joined events, in EVENTS order; the last one completed the join
+	Inputs Inputs `json:"inputs"`
+	// The joined events, in EVENTS order; the last one completed the join.
+	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"`
 	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
 	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
 	Study      string    `json:"study,omitempty" jsonschema:"description=Of a trial job: the study whose trials it takes\\, one after another. The hexadecimal digits of its search's execution"`

@@ -172,7 +172,8 @@ func TestABeatThatFailsIsNotRepeatedAtEveryNews(t *testing.T) {
 			return away
 		}
 		err := KeepAlive(t.Context(), heartbeat, fakeLease/3, func(ctx context.Context) error { <-ctx.Done(); return nil })
-		if most := 9; !errors.Is(err, away) || heartbeat.beats > most { // a third of the lease, then every twelfth
+		// A third of the lease, then every twelfth.
+		if most := 9; !errors.Is(err, away) || heartbeat.beats > most {
 			t.Errorf("got %v after %d beats, want at most %d", err, heartbeat.beats, most)
 		}
 	})

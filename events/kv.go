@@ -10,8 +10,9 @@ import (
 const (
 	KVPipelines = "PIPELINES"
 	KVJoins     = "JOINS"
-	KVGates     = "GATES" // admission: the admitted and the waiting runs of a pipeline; see functions/dispatch/join
-	KVLeases    = "LEASES"
+	// admission: the admitted and the waiting runs of a pipeline; see functions/dispatch/join
+	KVGates  = "GATES"
+	KVLeases = "LEASES"
 )
 
 // KVBuckets opens key-value buckets.
@@ -31,11 +32,14 @@ type KVBuckets interface {
 // writes in that time. Sync excludes that. Any copy answers All, History and Watch, which may lack
 // the caller's own writes.
 type KV interface {
-	Get(ctx context.Context, key string) (Entry, error)                                    // ErrNotFound
-	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)     // ErrConflict if the key exists
-	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) // ErrConflict
-	Revision(ctx context.Context, key string, revision uint64) (Entry, error)              // an older value, if kept
-	Delete(ctx context.Context, key string, revision uint64) error                         // ErrConflict
+	Get(ctx context.Context, key string) (Entry, error) // ErrNotFound
+	// ErrConflict if the key exists.
+	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)
+	// ErrConflict
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// An older value, if kept.
+	Revision(ctx context.Context, key string, revision uint64) (Entry, error)
+	Delete(ctx context.Context, key string, revision uint64) error // ErrConflict
 	// Sync makes the following Gets and Revisions linearizable: they see every write that was
 	// acknowledged before Sync was called. It costs a replicated write. Use it for decisions that
 	// follow from the absence of an entry, or of a change, if no write of the caller would fail.

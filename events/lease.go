@@ -17,16 +17,22 @@ import (
 // only after they have seen the same revision for a whole lease length on their own monotonic
 // clocks.
 type Lease struct {
-	Message    uint64              `json:"message,omitempty"` // sequence of the job's message on the queue; 0 if unknown
-	Holder     string              `json:"holder,omitempty"`  // id of the attempt that holds it; "" if it is free
-	Number     int                 `json:"number"`            // of the last attempt, from 1
-	Failures   map[FailureKind]int `json:"failures,omitempty"`
-	Heartbeats uint64              `json:"heartbeats"` // heartbeats of this attempt, so that each one changes the value
-	Ended      *Ended              `json:"ended,omitempty"`
-	Lost       []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
+	// Sequence of the job's message on the queue; 0 if unknown.
+	Message uint64 `json:"message,omitempty"`
+	// Id of the attempt that holds it; "" if it is free.
+	Holder   string              `json:"holder,omitempty"`
+	Number   int                 `json:"number"` // of the last attempt, from 1
+	Failures map[FailureKind]int `json:"failures,omitempty"`
+	// Heartbeats of this attempt, so that each one changes the value.
+	Heartbeats uint64 `json:"heartbeats"`
+	Ended      *Ended `json:"ended,omitempty"`
+	// Attempts whose lease was taken over, and whose worker hasn't reported since.
+	Lost []string `json:"lost,omitempty"`
 
-	Cancelled bool     `json:"cancelled,omitempty"` // requested with Queue.Cancel, after Message was put on the queue
-	GivenUp   *GivenUp `json:"given_up,omitempty"`  // the job is given up; only the reports remain to be published
+	// Requested with Queue.Cancel, after Message was put on the queue.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// The job is given up; only the reports remain to be published.
+	GivenUp *GivenUp `json:"given_up,omitempty"`
 }
 
 // Ended describes how the last unsuccessful attempt ended. It stays during the next one.

@@ -204,7 +204,8 @@ func message(failure *Failure) string {
 	return string(failure.Kind)
 }
 
-const maxTail = 32 << 10 // bytes of a log or of a message in an event: far below the limit of the bus
+// maxTail limits the bytes of a log or of a message in an event, far below the limit of the bus.
+const maxTail = 32 << 10
 
 func tail(text string) string {
 	if len(text) <= maxTail {

@@ -19,24 +19,28 @@ type ProgressFeed interface {
 
 // Progress is one report of a running job.
 type Progress struct {
-	Job      string             `json:"job"`
-	Pipeline string             `json:"pipeline"`
-	Run      string             `json:"run"`
-	Attempt  string             `json:"attempt"`
-	Phase    string             `json:"phase"` // staging, training, evaluating, checking, publishing
-	Step     int                `json:"step,omitempty"`
-	Steps    int                `json:"steps,omitempty"` // of the whole job; 0 if unknown
-	Metrics  map[string]float64 `json:"metrics,omitempty"`
-	Time     time.Time          `json:"time"`
-	Log      *LogPart           `json:"log,omitempty"` // then the report holds nothing else, and Watch skips it
+	Job      string `json:"job"`
+	Pipeline string `json:"pipeline"`
+	Run      string `json:"run"`
+	Attempt  string `json:"attempt"`
+	// Staging, training, evaluating, checking, publishing.
+	Phase   string             `json:"phase"`
+	Step    int                `json:"step,omitempty"`
+	Steps   int                `json:"steps,omitempty"` // of the whole job; 0 if unknown
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Time    time.Time          `json:"time"`
+	// Then the report holds nothing else, and Watch skips it.
+	Log *LogPart `json:"log,omitempty"`
 }
 
 // LogPart is a part of the log of a job's module, published while the module runs. Parts may be
 // lost: the whole log is in the store once the module has ended. The last LogParts parts of each
 // job are kept for a while.
 type LogPart struct {
-	Number int    `json:"number"`          // from 0, per attempt
-	Offset int64  `json:"offset"`          // bytes of the log before it. If it exceeds the end of the previous part, the part between was lost
+	Number int `json:"number"` // from 0, per attempt
+	// Bytes of the log before it. If it exceeds the end of the previous part, the part between was
+	// lost.
+	Offset int64  `json:"offset"`
 	Bytes  int    `json:"bytes"`           // of the log in it, at most LogPartBytes
 	Text   string `json:"text"`            // these bytes as valid UTF-8
 	Ended  bool   `json:"ended,omitempty"` // the last part: the module has ended

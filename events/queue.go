@@ -59,11 +59,14 @@ type Claim interface {
 
 // Attempt is one attempt at a job.
 type Attempt struct {
-	ID       string              `json:"id"`             // unique: names the directory of its blobs
-	Number   int                 `json:"number"`         // from 1
-	Failures map[FailureKind]int `json:"failures"`       // ended attempts by cause; one whose worker died counts as unavailable
-	Lost     int                 `json:"lost,omitempty"` // attempts that were never released: their worker is presumed dead
+	ID     string `json:"id"`     // unique: names the directory of its blobs
+	Number int    `json:"number"` // from 1
+	// Ended attempts by cause; one whose worker died counts as unavailable.
+	Failures map[FailureKind]int `json:"failures"`
+	// Attempts that were never released: their worker is presumed dead.
+	Lost int `json:"lost,omitempty"`
 
-	Cancelled bool     `json:"cancelled,omitempty"` // at the claim: the attempt only publishes that
-	GivenUp   *GivenUp `json:"given_up,omitempty"`  // by an earlier attempt that may have died before its event: this one publishes it
+	Cancelled bool `json:"cancelled,omitempty"` // at the claim: the attempt only publishes that
+	// By an earlier attempt that may have died before its event: this one publishes it.
+	GivenUp *GivenUp `json:"given_up,omitempty"`
 }

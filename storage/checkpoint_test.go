@@ -78,7 +78,8 @@ func TestAnUnchangedFileIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	store := &order{Store: storagetest.NewMemory()}
 	save(t, by(store, "job", "a1", 1), 10, map[string]string{"old": "old", "state": "one"})
-	save(t, by(store, "job", "a2", 2), 20, map[string]string{"old": "old", "new": "new", "state": "two"}) // also those of an earlier attempt
+	// Checkpoints of an earlier attempt count too.
+	save(t, by(store, "job", "a2", 2), 20, map[string]string{"old": "old", "new": "new", "state": "two"})
 	var sent []string
 	for _, key := range store.keys {
 		sent = append(sent, path.Base(key))

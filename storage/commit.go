@@ -74,7 +74,8 @@ func (w commitWrite) do(ctx context.Context) (winner Commit, won bool, err error
 func (w commitWrite) whoWon(ctx context.Context, lost error) (Commit, bool, error) {
 	there, err := readCommit(ctx, w.store, w.place)
 	switch {
-	case errors.Is(err, ErrNotFound): // not written, or garbage-collected since: the next call will see
+	case errors.Is(err, ErrNotFound):
+		// It was not written, or was garbage-collected since: the next call will see.
 		return Commit{}, false, fmt.Errorf("%w: %w", ErrUnavailable, lost)
 	case err != nil:
 		return Commit{}, false, errors.Join(lost, err)

@@ -13,8 +13,10 @@ import (
 // Listing lists the files of an artifact before any of them is read. It is enough to compute the
 // artifact's digest, and so the identity of an execution that reads it.
 type Listing struct {
-	Ref   Ref     // the folder or the single object that was listed
-	Files []File  // in path order; SHA256 is set if a manifest has it. The path of a single object is its base name
+	Ref Ref // the folder or the single object that was listed
+	// In path order; SHA256 is set if a manifest has it. The path of a single object is its base
+	// name.
+	Files []File
 	Out   *Output // the artifact in Stoker's manifest; nil for an artifact made by others
 
 	Execution string // the execution that made it, if Out is set; else ""

@@ -14,7 +14,8 @@ import (
 
 // File is one file of an artifact.
 type File struct {
-	Path   string `json:"path"`   // below the artifact's folder, slash-separated, no "..", not absolute
+	// Below the artifact's folder, slash-separated, no "..", not absolute.
+	Path   string `json:"path"`
 	Size   int64  `json:"size"`   // bytes
 	SHA256 string `json:"sha256"` // hex
 	ETag   string `json:"etag"`   // as the store returned it
@@ -25,16 +26,18 @@ type File struct {
 type Manifest struct {
 	Execution string            `json:"execution"` // sha256:<hex>
 	Attempt   string            `json:"attempt"`
-	Outputs   map[string]Output `json:"outputs"`          // by TFX output key: model, model_run, ...
-	Result    json.RawMessage   `json:"result,omitempty"` // what the function reads back on a cache hit; opaque here
+	Outputs   map[string]Output `json:"outputs"` // by TFX output key: model, model_run, ...
+	// What the function reads back on a cache hit; opaque here.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Output is one artifact of an execution.
 type Output struct {
-	Type   string `json:"type"`   // TFX's type name: Model, ModelRun
-	URI    string `json:"uri"`    // the artifact's folder
-	Digest string `json:"digest"` // sha256:<hex> over path, size and SHA-256 of its files, in path order
-	Files  []File `json:"files"`  // in path order
+	Type string `json:"type"` // TFX's type name: Model, ModelRun
+	URI  string `json:"uri"`  // the artifact's folder
+	// sha256:<hex> over path, size and SHA-256 of its files, in path order
+	Digest string `json:"digest"`
+	Files  []File `json:"files"` // in path order
 }
 
 // Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced
@@ -43,16 +46,21 @@ type Output struct {
 // to remove the model (Retire), first note it here by compare-and-swap, so that only one of the two
 // continues.
 type Commit struct {
-	Execution  string    `json:"execution"`
-	Attempt    string    `json:"attempt,omitempty"`
-	Generation int       `json:"generation,omitempty"` // counts the models of one execution: plus one each time a model was lost
-	Job        string    `json:"job,omitempty"`        // of the attempt; in a commit that cancels, the cancelled job
-	Manifest   string    `json:"manifest,omitempty"`   // address of the winner's manifest; PutCommit and Recommit set it
-	Cancelled  bool      `json:"cancelled,omitempty"`  // Job has no result
-	FoundBy    string    `json:"found_by,omitempty"`   // the last attempt that used the model as its own outcome: see Found
-	Retired    bool      `json:"retired,omitempty"`    // the model is no longer kept: see Retire
-	Time       time.Time `json:"time"`
-	ETag       string    `json:"-"` // of commit.json, once it was read or written: Recommit replaces this version
+	Execution string `json:"execution"`
+	Attempt   string `json:"attempt,omitempty"`
+	// Counts the models of one execution: plus one each time a model was lost.
+	Generation int `json:"generation,omitempty"`
+	// Of the attempt; in a commit that cancels, the cancelled job.
+	Job string `json:"job,omitempty"`
+	// Address of the winner's manifest; PutCommit and Recommit set it.
+	Manifest  string `json:"manifest,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"` // Job has no result
+	// The last attempt that used the model as its own outcome: see Found.
+	FoundBy string    `json:"found_by,omitempty"`
+	Retired bool      `json:"retired,omitempty"` // the model is no longer kept: see Retire
+	Time    time.Time `json:"time"`
+	// Of commit.json, once it was read or written: Recommit replaces this version.
+	ETag string `json:"-"`
 }
 
 // maxDocumentBytes bounds the size of a document that is read at once. A manifest of 100,000 files
@@ -121,7 +129,8 @@ func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, erro
 		return Object{}, fmt.Errorf("read %s: %w", ref, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return obj, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err) // with its ETag, so that a broken document can be replaced
+		// With its ETag, so that a broken document can be replaced.
+		return obj, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err)
 	}
 	return obj, nil
 }
@@ -138,7 +147,8 @@ func writeOnce(ctx context.Context, store Store, ref Ref, data []byte) error {
 	}
 	there, readErr := readSame(ctx, store, ref, data)
 	switch {
-	case errors.Is(readErr, ErrNotFound): // not written; "not found" would refer to the document to be written
+	case errors.Is(readErr, ErrNotFound):
+		// It was not written; "not found" would refer to the document to be written.
 		return fmt.Errorf("%w (%s)", err, readErr)
 	case readErr != nil:
 		return errors.Join(err, readErr)

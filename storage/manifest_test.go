@@ -47,7 +47,8 @@ func FuzzReadManifest(f *testing.F) {
 	place := storage.Place{Root: trainer, Execution: execution, Attempt: "a1"}
 	valid := storage.Manifest{Execution: execution, Attempt: "a1", Outputs: map[string]storage.Output{"model": {
 		Type: "Model", URI: place.Output("model").String(),
-		Digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", // no files
+		// The digest of no files.
+		Digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	}}}
 	data, err := json.Marshal(valid)
 	if err != nil {

@@ -23,10 +23,12 @@ type Place struct {
 }
 
 const (
-	systemFolder      = ".system" // next to artifacts, never inside; TFX has a folder of this name there
-	commitFile        = "commit.json"
-	pointerFile       = "checkpoint.json"
-	checkpointsFolder = "checkpoints" // next to the folders of attempts, so no attempt may have this name
+	// Next to artifacts, never inside; TFX has a folder of this name there.
+	systemFolder = ".system"
+	commitFile   = "commit.json"
+	pointerFile  = "checkpoint.json"
+	// Next to the folders of attempts, so no attempt may have this name.
+	checkpointsFolder = "checkpoints"
 )
 
 // Output returns the folder of the artifact under a TFX output key: model, model_run, ...

@@ -16,21 +16,22 @@ func TestTheOwnerOfAnAddressIsKnown(t *testing.T) {
 		part    storage.Part
 		attempt string
 	}{
-		system + "/commit.json":                                        {storage.PartCommit, ""},
-		system + "/checkpoint.json":                                    {storage.PartPointer, ""},
-		system + "/checkpoints/a1/000003/weights.bin":                  {storage.PartCheckpoint, "a1"},
-		system + "/a1/manifest.json":                                   {storage.PartPaper, "a1"},
-		system + "/a1/log.txt":                                         {storage.PartPaper, "a1"},
-		"penguin/Trainer/model/" + hex + "/a1/Format-Serving/x":        {storage.PartOutput, "a1"},
-		"penguin/Trainer/model/" + hex + "/a1/assets/" + hex + "/b/c":  {storage.PartOutput, "a1"},
-		"penguin/Trainer/model/" + hex + "/a1":                         {},
-		"penguin/Trainer/.system/executor_execution/7/" + hex + "/a/b": {storage.PartOutput, "a"}, // an execution without other objects
+		system + "/commit.json":                                       {storage.PartCommit, ""},
+		system + "/checkpoint.json":                                   {storage.PartPointer, ""},
+		system + "/checkpoints/a1/000003/weights.bin":                 {storage.PartCheckpoint, "a1"},
+		system + "/a1/manifest.json":                                  {storage.PartPaper, "a1"},
+		system + "/a1/log.txt":                                        {storage.PartPaper, "a1"},
+		"penguin/Trainer/model/" + hex + "/a1/Format-Serving/x":       {storage.PartOutput, "a1"},
+		"penguin/Trainer/model/" + hex + "/a1/assets/" + hex + "/b/c": {storage.PartOutput, "a1"},
+		"penguin/Trainer/model/" + hex + "/a1":                        {},
+		// An execution without other objects.
+		"penguin/Trainer/.system/executor_execution/7/" + hex + "/a/b": {storage.PartOutput, "a"},
 		"penguin/Trainer/.system/" + hex:                               {},
 		"penguin/Trainer/.system/" + hex + "/else.json":                {},
 		"penguin/Trainer/.system/" + hex + "/checkpoints/a1":           {},
 		".system/probe/ABC":                                            {},
 		"penguin-data/transform_graph/saved_model.pb":                  {},
-		hex + "/a1/file":                                               {},
+		hex + "/a1/file": {},
 	} {
 		owner, part, ok := storage.OwnerOf(root, root.Join(key))
 		if ok != (want.part != "") || part != want.part || owner.Attempt != want.attempt {

@@ -122,7 +122,8 @@ func (c *Checkpoints) swap(ctx context.Context, was, next pointer) error {
 	case errors.Is(err, ErrPrecondition):
 		return fmt.Errorf("%w: %w", ErrSuperseded, err)
 	}
-	return fmt.Errorf("%w: %w", errUnknown, err) // apparently not written; but the write may still be in flight
+	// Apparently not written; but the write may still be in flight.
+	return fmt.Errorf("%w: %w", errUnknown, err)
 }
 
 func (one Checkpoint) is(other Checkpoint) bool {

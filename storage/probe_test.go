@@ -82,7 +82,8 @@ func (h *hasty) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 	if !holds || header != h.header || !h.isHasty(ref) {
 		return h.Memory.PutIf(ctx, ref, body, cond)
 	}
-	time.Sleep(time.Millisecond) // by the bubble's clock: all concurrent writers have checked by then
+	// By the bubble's clock: all concurrent writers have checked by then.
+	time.Sleep(time.Millisecond)
 	return h.Put(ctx, ref, strings.NewReader(string(body)), int64(len(body)))
 }
 

@@ -79,7 +79,8 @@ func TestStageInCopiesAFolder(t *testing.T) {
 	if len(got) != 4 || got["Split-train/data-0"] != "train 0" || got["Split-eval/data-0"] != "eval" {
 		t.Errorf("got %q", got)
 	}
-	const evalSum = "1bbd174404efbce95f1af489ef93f4aa0f4d55718f24c3504682216afa7b7fb1" // the four letters
+	// The four letters.
+	const evalSum = "1bbd174404efbce95f1af489ef93f4aa0f4d55718f24c3504682216afa7b7fb1"
 	f := staged.Files[0]
 	if len(staged.Files) != 2 || f.Path != "Split-eval/data-0" || f.Size != 4 || f.ETag == "" || f.SHA256 != evalSum {
 		t.Errorf("staged %+v", staged.Files)

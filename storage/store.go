@@ -11,17 +11,20 @@ import (
 // Errors that a Store returns, wrapped; callers branch with errors.Is. The error of an ended
 // context is returned as it is.
 var (
-	ErrNotFound     = errors.New("not found")
-	ErrPrecondition = errors.New("precondition failed") // the object exists (IfAbsent), or is not the one named (IfMatch)
+	ErrNotFound = errors.New("not found")
+	// The object exists (IfAbsent), or is not the one named (IfMatch).
+	ErrPrecondition = errors.New("precondition failed")
 	ErrChanged      = errors.New("changed while being read")
 	ErrDenied       = errors.New("access denied")
-	ErrUnavailable  = errors.New("store unavailable") // refused, reset, timed out, 5xx: try again later
+	// Refused, reset, timed out, 5xx: try again later.
+	ErrUnavailable = errors.New("store unavailable")
 )
 
 // Errors that the operations of this package add.
 var (
-	ErrIncomplete   = errors.New("not what its manifest says")              // objects are gone or have changed
-	ErrNoConditions = errors.New("store does not honor conditional writes") // from Probe and PutIf: the store is unusable
+	ErrIncomplete = errors.New("not what its manifest says") // objects are gone or have changed
+	// From Probe and PutIf: the store is unusable.
+	ErrNoConditions = errors.New("store does not honor conditional writes")
 )
 
 // Store keeps objects by Ref. Methods may be called concurrently. A Store retries requests that are

@@ -26,10 +26,11 @@ type Memory struct {
 	readers  map[string]*reader // by stream and name
 	kvs      map[string]*kv
 	watchers map[*watcher]struct{}
-	logs     map[string][]events.Progress // the last parts of jobs' logs, by the filter that finds them
-	claims   map[string]*claim            // the last claim of each job
-	serving  map[string][]*responder      // by subject
-	attempts int                          // returned so far: the next attempt's id
+	// The last parts of jobs' logs, by the filter that finds them.
+	logs     map[string][]events.Progress
+	claims   map[string]*claim       // the last claim of each job
+	serving  map[string][]*responder // by subject
+	attempts int                     // returned so far: the next attempt's id
 	closed   bool
 	closing  chan struct{} // closed by Close
 }

@@ -62,7 +62,8 @@ func (m *Memory) studyEntry(ctx context.Context, study events.Study, after uint6
 	}
 	last = true
 	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {
-		for _, message := range m.studies.messages[min(after, m.studies.last):] { // none is ever removed
+		// None is ever removed.
+		for _, message := range m.studies.messages[min(after, m.studies.last):] {
 			if message.Subject == events.StudySubject(study) {
 				entry, last = entryOf(study, message), false
 				return true, time.Time{}

@@ -106,7 +106,8 @@ func zombieSettles(t *testing.T, bus Bus) {
 		return nil
 	})
 	must(t, err)
-	must(t, owner.Nak(t.Context(), 0, events.FailureCrash, "why")) // if the zombie had removed the message, it would not be redelivered
+	// If the zombie had removed the message, it would not be redelivered.
+	must(t, owner.Nak(t.Context(), 0, events.FailureCrash, "why"))
 	if got := take(t, bus, "cpu").Attempt().Failures[events.FailureModule]; got != 0 {
 		t.Error("the zombie's failure was counted")
 	}

@@ -177,12 +177,13 @@ func readSelected(t *testing.T, bus Bus) {
 		query events.Query
 		want  string
 	}{
-		"all":             {events.Query{}, "1 2 3 4"},
-		"pipeline":        {events.Query{Pipeline: "penguin"}, "1 2 3"},
-		"run":             {events.Query{Pipeline: "penguin", Run: "a"}, "1 2"},
-		"run with a dot":  {events.Query{Run: "a.b"}, "3"},
-		"kind":            {events.Query{Kinds: []events.Kind{events.KindTransformReady}}, "2"},
-		"two kinds":       {events.Query{Kinds: []events.Kind{events.KindTransformReady, events.KindExamplesReady}, Pipeline: "taxi"}, "4"}, // of any
+		"all":            {events.Query{}, "1 2 3 4"},
+		"pipeline":       {events.Query{Pipeline: "penguin"}, "1 2 3"},
+		"run":            {events.Query{Pipeline: "penguin", Run: "a"}, "1 2"},
+		"run with a dot": {events.Query{Run: "a.b"}, "3"},
+		"kind":           {events.Query{Kinds: []events.Kind{events.KindTransformReady}}, "2"},
+		// Of any pipeline.
+		"two kinds":       {events.Query{Kinds: []events.Kind{events.KindTransformReady, events.KindExamplesReady}, Pipeline: "taxi"}, "4"},
 		"from":            {events.Query{From: 3}, "3 4"},
 		"until":           {events.Query{Until: 3}, "1 2"},
 		"one":             {events.Query{From: 2, Until: 3}, "2"},

@@ -119,7 +119,8 @@ func takeClasses(t *testing.T, bus Bus) {
 	for _, job := range []events.Job{tune, exampleJob("job-gpu", "gpu"), exampleJob("job-cpu", "cpu"), exampleJob("job-tpu", "tpu")} {
 		must(t, bus.Enqueue(t.Context(), job))
 	}
-	taken := map[string]bool{} // in any order: a request for one class may return nothing on a busy bus
+	// In any order: a request for one class may return nothing on a busy bus.
+	taken := map[string]bool{}
 	for range 2 {
 		claim := take(t, bus, "cpu", "gpu")
 		job, err := claim.Job()
@@ -265,7 +266,8 @@ func termDeadLetters(t *testing.T, bus Bus) {
 	must(t, claim.Term(t.Context(), reason))
 	wantDead(t, bus, events.DeadLetter{Message: claim.Message(), Reason: reason})
 	takeNothing(t, bus, "cpu")
-	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu"))) // it left the queue, so it may be added again
+	// It left the queue, so it may be added again.
+	must(t, bus.Enqueue(t.Context(), exampleJob("job-1", "cpu")))
 	take(t, bus, "cpu")
 }
 

@@ -44,7 +44,8 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	bus := connectAs(t, lost, backedUpOptions)
 	streams := backedUp(t)
 	for _, stream := range streamsOf(t, lost) {
-		if !slices.Contains(streams, stream) && stream != "PROGRESS" { // which is in memory: JetStream makes no snapshots of it
+		// JetStream makes no snapshots of a stream in memory.
+		if !slices.Contains(streams, stream) && stream != "PROGRESS" {
 			t.Errorf("stream %s is in no backup", stream)
 		}
 	}

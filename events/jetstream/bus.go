@@ -18,10 +18,13 @@ import (
 
 // Options are the options of a bus. The zero value is right for a client of a bus that is set up.
 type Options struct {
-	Create   bool          // create or update streams, KV buckets and consumers
-	Replicas int           // of what Create creates; default: the existing number, else 1
-	Classes  []string      // of workers whose consumers Create creates, in addition to those of streams.yaml
-	Lease    time.Duration // how long a job is held without a heartbeat; the same for all workers; default 30 s
+	Create   bool // create or update streams, KV buckets and consumers
+	Replicas int  // of what Create creates; default: the existing number, else 1
+	// Resource classes of workers whose consumers Create creates, in addition to those of
+	// streams.yaml.
+	Classes []string
+	// How long a job is held without a heartbeat; the same for all workers; default 30 s.
+	Lease    time.Duration
 	Margin   time.Duration // the part of it on which its worker does not rely; default a tenth
 	Name     string        // of the connection, as the server displays it
 	Creds    string        // file with a user's JWT and seed, if the URL holds no password
@@ -31,18 +34,22 @@ type Options struct {
 	User     string        // likewise
 	Password string        // of User
 	Token    string        // instead of a user
-	RootCA   string        // file with the trusted certificates for the server's; default: the system's
-	Cert     string        // file with the client's certificate, for servers that require one
-	Key      string        // file with its key
-	KeyText  string        // the key itself in PEM, instead of Key
-	TLSFirst bool          // start TLS before the server's first message, as some servers require
+	// File with the trusted certificates for the server's; default: the system's.
+	RootCA   string
+	Cert     string // file with the client's certificate, for servers that require one
+	Key      string // file with its key
+	KeyText  string // the key itself in PEM, instead of Key
+	TLSFirst bool   // start TLS before the server's first message, as some servers require
 
-	Domain  string        // of JetStream; default: the server's
-	Timeout time.Duration // of a connection attempt, and of an answer to a request without deadline; default: nats.go's
+	Domain string // of JetStream; default: the server's
+	// Limit for a connection attempt, and for an answer to a request without a deadline; default:
+	// nats.go's.
+	Timeout time.Duration
 
 	Logger *slog.Logger // default: none
 
-	InboxPrefix string // prefix of the subjects for answers, which permissions may restrict; default: _INBOX
+	// Prefix of the subjects for answers, which permissions may restrict; default: _INBOX.
+	InboxPrefix string
 
 	Now   func() time.Time // must carry a monotonic reading; default time.Now
 	NewID func() string    // returns an attempt's id, globally unique; default 26 random characters
@@ -62,7 +69,8 @@ type Bus struct {
 	leaseAges *leaseAges
 	places    places
 
-	closing context.Context // no request's: done when Close begins, so that requests can end with it
+	// No request's: done when Close begins, so that requests can end with it.
+	closing context.Context
 	close   context.CancelCauseFunc
 	waiting sync.WaitGroup // goroutines that Close waits for
 	owned   bool           // Close also closes nc

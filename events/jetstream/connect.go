@@ -56,8 +56,11 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
-		nats.ReconnectBufSize(-1), // otherwise a failed request is sent after the reconnect, when its caller may have lost its lease
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
+		// Otherwise a failed request is sent after the reconnect, when its caller may have lost its
+		// lease.
+		nats.ReconnectBufSize(-1),
+		// nats.go's own handler prints; Open's logs
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if opts.InboxPrefix != "" {
 		options = append(options, nats.CustomInboxPrefix(opts.InboxPrefix))
@@ -122,7 +125,8 @@ func (o Options) secured() []nats.Option {
 	}
 	switch {
 	case o.Cert != "" && o.KeyText != "":
-		options = append(options, func(to *nats.Options) error { // nats.ClientTLSConfig would drop RootCA
+		// nats.ClientTLSConfig would drop RootCA
+		options = append(options, func(to *nats.Options) error {
 			to.Secure, to.TLSCertCB = true, func() (tls.Certificate, error) { return keyPair(o.Cert, o.KeyText) }
 			return nil
 		})

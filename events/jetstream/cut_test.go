@@ -53,8 +53,9 @@ type line struct {
 
 	mu     sync.Mutex
 	conns  []net.Conn
-	closed bool          // to new connections
-	pinged chan struct{} // made by silence: closed by the client's next PING, while the server's messages are dropped
+	closed bool // to new connections
+	// Made when the server's messages begin to be dropped, and closed by the client's next PING.
+	pinged chan struct{}
 }
 
 // close cuts the line, and refuses new connections until it is opened again.

@@ -34,7 +34,8 @@ const maxHeader = 512
 // DeadLetters implements events.Bus.
 func (b *Bus) DeadLetters(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
-		shown := map[about]bool{} // one dead letter for each message, however often others terminated it
+		// One dead letter for each message, however often others terminated it.
+		shown := map[about]bool{}
 		scan := scan{bus: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var deadLetter events.DeadLetter

@@ -32,7 +32,8 @@ type StreamDefinition struct {
 	MaxAge                time.Duration `yaml:"max_age"`
 	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
 	MaxBytes              int64         `yaml:"max_bytes"`
-	Direct                bool          `yaml:"direct"` // any server with a copy answers reads of single messages
+	// Any server with a copy answers reads of single messages.
+	Direct bool `yaml:"direct"`
 }
 
 // KVDefinition defines one KV bucket.

@@ -157,7 +157,8 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishers := connectPublishers(t, server.url)
-	if err := publishers[0].publishOne(t.Context()); err != nil { // so that there is something to tear, even on a slow machine
+	// Makes sure that there is something to tear, even on a slow machine.
+	if err := publishers[0].publishOne(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for round := range 4 {
@@ -197,7 +198,8 @@ func connectPublishers(t *testing.T, url string) (all []*publisher) {
 	connectTo(t, url, jetstream.Options{Create: true})
 	for i := range 3 {
 		conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
-			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // nats.go's own prints
+			// nats.go's own handler prints
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		if err != nil {
 			t.Fatal(err)
 		}

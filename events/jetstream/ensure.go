@@ -81,7 +81,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, config jetstream.
 	found, err := js.Stream(ctx, config.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		config.Replicas = max(config.Replicas, 1)
-		made, err := js.CreateOrUpdateStream(ctx, config) // another process may have created it meanwhile, with the same definition
+		// Another process may have created it meanwhile, with the same definition.
+		made, err := js.CreateOrUpdateStream(ctx, config)
 		if err != nil {
 			return config, err
 		}

@@ -55,7 +55,8 @@ func isAway(err error) bool {
 	}
 	const unavailable = 503
 	api, ok := errors.AsType[*jetstream.APIError](err)
-	older, isOlder := errors.AsType[*nats.APIError](err) // watches of a KV bucket subscribe with the client's older interface
+	// Watches of a KV bucket subscribe with the client's older interface.
+	older, isOlder := errors.AsType[*nats.APIError](err)
 	return ok && api.Code == unavailable || isOlder && older.Code == unavailable
 }
 

@@ -16,7 +16,8 @@ func TestWhichErrorsSayThatTheBusDoesNotAnswer(t *testing.T) {
 		true: {
 			nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, jetstream.ErrNoStreamResponse, context.DeadlineExceeded,
 			&jetstream.APIError{Code: 503, ErrorCode: jetstream.ErrorCode(10008), Description: "JetStream system temporarily unavailable"},
-			&nats.APIError{Code: 503, ErrorCode: 10008, Description: "JetStream system temporarily unavailable"}, // of a watch
+			// The error of a watch.
+			&nats.APIError{Code: 503, ErrorCode: 10008, Description: "JetStream system temporarily unavailable"},
 		},
 		false: {
 			errors.New("some error"), jetstream.ErrMsgNotFound, nats.ErrPermissionViolation, context.Canceled,

@@ -49,7 +49,8 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 	}
 	l.close(false)
 	later := events.Event{ID: "x", Source: "/up", Pipeline: "penguin", Run: "later", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
-	receipt, err := cut.Publish(t.Context(), later) // after everything that the connection may have kept
+	// After everything that the connection may have kept.
+	receipt, err := cut.Publish(t.Context(), later)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,8 @@ const races = 3
 // busy is when to check again.
 func (b *Bus) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
 	key := events.Escape(job)
-	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{}) // usually there is none
+	// Usually there is none.
+	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{})
 	if !errors.Is(err, events.ErrConflict) {
 		return l, 0, err
 	}

@@ -68,7 +68,8 @@ func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 		return err
 	}
 	config := consumer.CachedInfo().Config
-	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // like the dispatcher's, whose events it would take
+	// Like the dispatcher's, whose events it would take.
+	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy {
 		c.forget(d)
 		return fmt.Errorf("consumer %s of %s is no listener's: %w; listen by another name", d.Name, d.Stream, events.ErrConflict)
 	}

@@ -30,7 +30,8 @@ func TestAPublishWithoutAnAnswerFails(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), events.StreamEvents); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Subscribe("events.>", func(*nats.Msg) {}); err != nil { // a subscriber that does not answer
+	// A subscriber that does not answer.
+	if _, err := conn.Subscribe("events.>", func(*nats.Msg) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Flush(); err != nil {

@@ -21,7 +21,9 @@ import (
 // which is harmless.
 
 const (
-	placeKey   = "/place/" // before the consumer's name; internal keys that begin with a slash are no entries of the KV bucket
+	// Before the consumer's name; internal keys that begin with a slash are no entries of the KV
+	// bucket.
+	placeKey   = "/place/"
 	placeEvery = 30 * time.Second
 	placeAcks  = 1000 // acknowledgements, if that is sooner
 )

@@ -36,7 +36,8 @@ func (b *Bus) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.
 		done()
 		return failing[events.Progress](fmt.Errorf("watch progress: %w", b.explain(ctx, err)))
 	}
-	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the subscription with it
+	// The connection may be gone, and the subscription with it.
+	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
 	return func(yield func(events.Progress, error) bool) {
 		defer func() { stop(); done(); _ = sub.Unsubscribe() }()
 		bounded, unbind := b.untilClosed(listening)

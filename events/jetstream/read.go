@@ -38,10 +38,11 @@ func (b *Bus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorde
 // for the missing messages at its end, and one that expects few messages asks the leader for them
 // from the start: one request per message, where a consumer takes three in total.
 type scan struct {
-	bus      *Bus
-	stream   string
-	filters  []string
-	newest   bool   // only the newest of each subject: one that is written meanwhile may be repeated
+	bus     *Bus
+	stream  string
+	filters []string
+	// Only the newest of each subject: one that is written meanwhile may be repeated.
+	newest   bool
 	next     uint64 // sequence
 	until    uint64 // exclusive; 0 for none
 	follow   bool
@@ -125,7 +126,8 @@ const (
 	batchSize  = 256
 	followWait = 5 * time.Second  // of one pull when all is read
 	scanKept   = 30 * time.Second // how long the server keeps a consumer without a reader
-	answerTime = 5 * time.Second  // nats.go's own wait without a deadline: an answer may be lost with its server
+	// nats.go's own wait without a deadline: an answer may be lost with its server
+	answerTime = 5 * time.Second
 )
 
 var errNoAnswer = fmt.Errorf("%w within %s", events.ErrUnavailable, answerTime)
@@ -214,7 +216,8 @@ func (s *scan) open(ctx context.Context) error {
 	if s.consumer != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // the reader's own may be a day
+	// The reader's own may be a day.
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
 	config := jetstream.ConsumerConfig{
 		FilterSubjects:    s.filters,

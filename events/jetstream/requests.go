@@ -44,7 +44,8 @@ func (b *Bus) ask(ctx context.Context, subject string, body []byte) (*nats.Msg, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // an error is that of a connection that is gone, and the subscription with it
+	// An error is that of a connection that is gone, and the subscription with it.
+	defer func() { _ = sub.Unsubscribe() }()
 	if err := b.nc.PublishRequest(subject, reply, body); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,8 @@ func (b *Bus) ReadStudy(ctx context.Context, study events.Study, after uint64, f
 	return func(yield func(events.StudyEntry, error) bool) {
 		subject := events.StudySubject(study)
 		scan := scan{bus: b, stream: events.StreamStudies, filters: []string{subject}, next: after + 1, follow: follow}
-		scan.complete, scan.few = !follow, after != 0 && !follow // a worker of a study reads often, and finds one entry or none
+		// A worker of a study reads often, and finds one entry or none.
+		scan.complete, scan.few = !follow, after != 0 && !follow
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
 				yield(events.StudyEntry{}, fmt.Errorf("read %s: %w", subject, b.explain(ctx, err)))

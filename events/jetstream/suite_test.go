@@ -95,7 +95,8 @@ func connectAs(t *testing.T, server *natsserver.Server, opts jetstream.Options) 
 
 func dial(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
-	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // nats.go's own prints
+	// nats.go's own handler prints
+	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	conn, err := nats.Connect(server.URL(), quiet, nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,10 @@ type Surveyed struct {
 	Server, Version, Cluster string
 	TLS                      bool
 	RoundTrip                time.Duration
-	JetStream                error // why it can't be used, or queried: events.ErrRefused; nil: it is on
-	Storage, Memory          Usage
-	Parts                    []Part
+	// Why it can't be used, or queried: events.ErrRefused; nil: it is on.
+	JetStream       error
+	Storage, Memory Usage
+	Parts           []Part
 }
 
 // Usage is how much of a limit an account has used; a Limit below 1 is none.
@@ -28,16 +29,20 @@ type Usage struct{ Used, Limit int64 }
 
 // Part is the state of a stream, a KV bucket or a consumer that streams.yaml defines.
 type Part struct {
-	Name        string        // stream EVENTS
-	Err         error         // why its state is unknown; events.ErrNotFound: it is missing; events.ErrRefused: no permission
-	Differences []Difference  // from its definition
-	Replicas    int           // of a stream
-	Clustered   bool          // its server is one of several
-	Messages    Usage         // by the stream's own limit
-	Bytes       Usage         // likewise
-	Redelivered int           // of a reader of events: messages that were delivered more than once and are not settled
-	Oldest      string        // of these: sequence and subject of the first, if known
-	Clock       time.Duration // how far the server's clock is ahead of ours, give or take RoundTrip; of a stream
+	Name string // stream EVENTS
+	// Why its state is unknown; events.ErrNotFound: it is missing; events.ErrRefused: no
+	// permission.
+	Err         error
+	Differences []Difference // from its definition
+	Replicas    int          // of a stream
+	Clustered   bool         // its server is one of several
+	Messages    Usage        // by the stream's own limit
+	Bytes       Usage        // likewise
+	// Of a reader of events: messages that were delivered more than once and are not settled.
+	Redelivered int
+	Oldest      string // of these: sequence and subject of the first, if known
+	// How far the server's clock is ahead of ours, give or take RoundTrip; of a stream.
+	Clock time.Duration
 }
 
 // Difference is a field that differs from its definition.

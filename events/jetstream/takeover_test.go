@@ -80,7 +80,8 @@ func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	late := connect(t, server, jetstream.Options{})
 	err := claim.KeepAlive(t.Context(), func(ctx context.Context) error {
 		naked := dial(t, server)
-		if err := naked.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil { // like that of a superseded worker
+		// An acknowledgement like that of a superseded worker.
+		if err := naked.Publish(ackSubject(t, claim), []byte("-NAK")); err != nil {
 			return err
 		}
 		takeNothing(t, late, 2*bustest.Lease)
@@ -108,7 +109,8 @@ func ackSubject(t *testing.T, claim events.Claim) string {
 func TestWorkEndsBeforeItsLeaseDoesWhenTheBusIsAway(t *testing.T) {
 	t.Parallel()
 	server := startBus(t)
-	bus := connect(t, server, jetstream.Options{Create: true, Margin: bustest.Lease / 3}) // time for a busy machine
+	// Time for a busy machine.
+	bus := connect(t, server, jetstream.Options{Create: true, Margin: bustest.Lease / 3})
 	offer(t, bus)
 	claim := take(t, bus, 2*time.Minute)
 	began := time.Now()

@@ -43,7 +43,8 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 			if !strings.HasPrefix(page.URL, w.url+path) {
 				continue
 			}
-			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") { // failed runs, and an active one
+			// Failed runs, and an active one.
+			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") {
 				of.words, of.pictures = []string{"Events"}, 0
 			}
 			for _, word := range of.words {

@@ -16,8 +16,10 @@ type Readers int
 
 const (
 	TokenHolders Readers = iota // no clients
-	SameUser                    // processes of this user on this machine; none if the system can't identify them (peer.Supported)
-	Everybody                   // all clients that can connect to the console
+	// Processes of this user on this machine; none if the system can't identify them
+	// (peer.Supported).
+	SameUser
+	Everybody // all clients that can connect to the console
 )
 
 // caller is the sender of a request.

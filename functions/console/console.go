@@ -24,9 +24,10 @@ type Options struct {
 	Store storage.Store
 	Root  storage.Ref // root of the artifacts: nothing outside it is shown or downloaded
 
-	Token   string   // permits reading and acting, see SetToken; "": no client may act
-	Readers Readers  // the clients that may read without it
-	Hosts   []string // names of the console in browsers, in addition to those of loopback: "stoker.example.org"
+	Token   string  // permits reading and acting, see SetToken; "": no client may act
+	Readers Readers // the clients that may read without it
+	// Names of the console in browsers, in addition to those of loopback: "stoker.example.org".
+	Hosts []string
 
 	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: they are not served
 

@@ -15,8 +15,9 @@ import (
 const (
 	coordsHeight, coordsTop, coordsBottom = 300.0, 34.0, 24.0
 	coordsWidth, coordsSide               = 1100.0, 60.0
-	maxAxes                               = 9  // parameters, those that explain most first; the score is one more
-	shades                                = 10 // shades of lines, by rank
+	// Limit for parameters, those that explain most first; the score is one more axis.
+	maxAxes = 9
+	shades  = 10 // shades of lines, by rank
 )
 
 // axes are parallel coordinates of a study: one for each parameter, and the score's at the right.

@@ -16,9 +16,11 @@ import (
 
 // coordsView has parallel coordinates as a page needs them.
 type coordsView struct {
-	Axes    template.HTML
-	X       string       // positions of the axes
-	Lines   string       // by shade, the worst first, separated by ";"; for each line where it crosses the axes, "" if it does not
+	Axes template.HTML
+	X    string // positions of the axes
+	// By shade, the worst first, separated by ";"; for each line where it crosses the axes, "" if
+	// it does not.
+	Lines   string
 	Picture template.URL // the complete picture
 	Label   string
 	Note    string

@@ -21,7 +21,8 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 		"/pause": {"pipeline": {"penguin"}}, "/resume": {"pipeline": {"penguin"}}, "/cancel": {"pipeline": {"penguin"}, "run": {"monday"}},
 		"/dead/retry": {"number": {"1"}}, "/dead/drop": {"number": {"1"}},
 	}
-	guess := func(r *http.Request) { r.AddCookie(cookie(&http.Request{Host: r.URL.Host}, token)) } // the cookie does not contain the token itself
+	// The cookie does not contain the token itself.
+	guess := func(r *http.Request) { r.AddCookie(cookie(&http.Request{Host: r.URL.Host}, token)) }
 	elsewhere := func(r *http.Request) { w.trusted(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }
 	origin := func(r *http.Request) { w.trusted(r); r.Header.Set("Origin", "https://evil.example") }
 	for path, form := range forms {

@@ -96,7 +96,8 @@ func layersOf(graph lineage.Graph) *layers {
 	}
 	for _, edge := range graph.Edges {
 		for d := l.depth[edge.To] + 1; d < l.depth[edge.From]; d++ {
-			if it := (item{edge.From, true}); !slices.Contains(l.columns[d], it) { // edges from one node share a way for as long as they can
+			// Edges from one node share a way for as long as they can.
+			if it := (item{edge.From, true}); !slices.Contains(l.columns[d], it) {
 				l.columns[d] = append(l.columns[d], it)
 			}
 		}

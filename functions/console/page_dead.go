@@ -31,8 +31,10 @@ type deadLetterLine struct {
 	Pipeline, Run string
 	URL, RunURL   template.URL
 	Why           string
-	Revision      uint64 // revision of the pipeline that a retry uses; 0: the message is an event, whose retry uses the applied one
-	Applied       uint64 // the revision that is applied now; 0: none is
+	// Revision of the pipeline that a retry uses; 0: the message is an event, whose retry uses the
+	// applied one.
+	Revision uint64
+	Applied  uint64 // the revision that is applied now; 0: none is
 }
 
 // Rerun returns the button that starts the inputs of the run again.

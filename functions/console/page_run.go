@@ -48,10 +48,11 @@ type runView struct {
 	DeadLetter uint64 // its newest dead letter
 	Commands   []commandLine
 	CanCancel  bool
-	Config     string // the pipeline that it is made from, with its defaults, as JSON; "" if that is not known
-	Settings   string // the settings of its model's training, as JSON; "" if the module reported none
-	CanRerun   bool   // it has ended, and its inputs may be started again
-	Applied    uint64 // the revision of its pipeline that is applied now; 0: none is
+	// The pipeline that it is made from, with its defaults, as JSON; "" if that is not known.
+	Config   string
+	Settings string // the settings of its model's training, as JSON; "" if the module reported none
+	CanRerun bool   // it has ended, and its inputs may be started again
+	Applied  uint64 // the revision of its pipeline that is applied now; 0: none is
 }
 
 // nameValue is a line of a small table.

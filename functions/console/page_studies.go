@@ -101,8 +101,9 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	rows := report.Of(&state.Study).Trials
 	axes := axesOf(&state.Study, rows, report.Importances(&state.Study))
 	w.Header().Set("Content-Type", "image/svg+xml")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // it has its own style, and no script
-	_, _ = io.WriteString(w, axes.picture(rows))                                               // the client may be gone
+	// It has its own style, and no script.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	_, _ = io.WriteString(w, axes.picture(rows)) // the client may be gone
 }
 
 func (c *Console) studyView(r *http.Request) (view studyView, err error) {

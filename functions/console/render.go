@@ -207,7 +207,8 @@ type page struct {
 	fragments []string // parts that change while the page is open, by template and id
 	build     func(r *http.Request) (any, error)
 
-	breath func(view any) time.Duration // how often it is rebuilt without a change of the model; nil: breath
+	// How often it is rebuilt without a change of the model; nil: breath.
+	breath func(view any) time.Duration
 }
 
 // pageNumber returns the requested page of a list, from 1.

@@ -51,7 +51,8 @@ func (b *curveBook) read(ctx context.Context, address string) logged {
 	}
 	found, err := b.load(ctx, address)
 	if err != nil {
-		return logged{note: "The run's log can't be read: " + err.Error()} // not cached: the error may be transient
+		// Not cached: the error may be transient.
+		return logged{note: "The run's log can't be read: " + err.Error()}
 	}
 	b.book.note(address, found)
 	return found
@@ -131,7 +132,8 @@ func chartsOf(log *tfevents.Log) []chart {
 			bySteps = append(bySteps, c)
 		}
 	}
-	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 }) // a number, not a curve
+	// A number, not a curve.
+	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 })
 	return ordered(bySteps[:min(len(bySteps), maxLogTags)])
 }
 

@@ -23,7 +23,8 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 		if err == nil {
 			err = d.stamp(ctx, clockKey, before, []byte("{}"))
 		}
-		if errors.Is(err, events.ErrConflict) { // another dispatcher read the clock at the same moment
+		// Another dispatcher read the clock at the same moment.
+		if errors.Is(err, events.ErrConflict) {
 			if err = pause.Wait(ctx); err == nil {
 				continue
 			}
@@ -64,7 +65,9 @@ func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, er
 		return false, fmt.Errorf("look up the last sweep: %w", err)
 	}
 	d.heard(last)
-	since := now.Sub(last.Written) // negative if the bus's clock was set back: sweeping too often is harmless, not sweeping is not
+	// Negative if the bus's clock was set back: sweeping too often is harmless, not sweeping is
+	// not.
+	since := now.Sub(last.Written)
 	if last.Revision != 0 && since >= 0 && since < interval*3/4 {
 		return false, nil
 	}

@@ -83,7 +83,8 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, retry j
 		case now.State == join.Ended:
 			return d.announce(ctx, now)
 		case stage.Function != job.Function:
-			return now, nil // its join was lost and is being rebuilt, or its search is no longer needed
+			// Its join was lost and is being rebuilt, or its search is no longer needed.
+			return now, nil
 		case stage.Job == job.ID && stage.Retry == retry, // another dispatcher has marked it
 			stage.Job != "" && before.Job == "" && retry == (join.Retry{}): // or named a later job
 			return now, nil

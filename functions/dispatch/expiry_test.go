@@ -150,7 +150,8 @@ func TestAnEndThatWasNotAnnouncedIsAnnouncedByTheNextSweep(t *testing.T) {
 			publish(t, bus, "monday", "t", transform())
 			drain(t, d)
 			time.Sleep(3 * time.Hour)
-			dying := newCrashing(bus, effects+1, false, func(events.Job) {}) // the first effect reads the time
+			// The first effect reads the time.
+			dying := newCrashing(bus, effects+1, false, func(events.Job) {})
 			other, err := dispatch.New(t.Context(), dying, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,8 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
-	defer d.inTurn.lock(JoinKey(recorded.Event.Pipeline, recorded.Event.Run))() // otherwise two events of a run would write its join at once, and one would fail
+	// Otherwise two events of a run would write its join at once, and one would fail.
+	defer d.inTurn.lock(JoinKey(recorded.Event.Pipeline, recorded.Event.Run))()
 	if events.EndsJob(recorded.Event) {
 		return d.conclude(ctx, recorded)
 	}
@@ -61,7 +62,8 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if !ok {
 		return nil // one of our own, which no run waits for
 	}
-	if here := telemetry.PlaceOf(ctx); event.Trace == "" { // upstream does not trace: the run's trace begins here
+	// Upstream does not trace: the run's trace begins here.
+	if here := telemetry.PlaceOf(ctx); event.Trace == "" {
 		event.Trace, event.TraceState = here.Parent, here.State
 	}
 	if err := refuseInline(recorded.Event.Data); err != nil {

@@ -172,7 +172,8 @@ func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events
 	d.spanCache.mu.Lock()
 	defer d.spanCache.mu.Unlock()
 	known := d.spanCache.byPipeline[j.Pipeline]
-	late := known != nil && known.through > j.Completed() // events that were stored later don't count
+	// Events that were stored later don't count.
+	late := known != nil && known.through > j.Completed()
 	if known == nil || late {
 		known = &readSpans{}
 	}

@@ -51,7 +51,8 @@ type held struct {
 	join.Join
 	at      uint64    // 0: it does not exist yet
 	written time.Time // by the bus's clock, if it was read
-	damage  error     // why the entry can't be read; Join is then that of a run of which nothing is known
+	// Why the entry can't be read; Join is then that of a run of which nothing is known.
+	damage error
 }
 
 // read returns the run's join, a new one if there is none.

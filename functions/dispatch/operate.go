@@ -27,7 +27,8 @@ func Resume(ctx context.Context, bus events.Bus, pipeline string) error {
 func setPaused(ctx context.Context, bus events.Bus, pipeline string, paused bool) error {
 	d, current, err := open(ctx, bus, pipeline)
 	if err == nil {
-		err = d.admissions.Sync(ctx) // if the entry says so already, no write would show that it is old
+		// If the entry says so already, no write would show that it is old.
+		err = d.admissions.Sync(ctx)
 	}
 	if err != nil {
 		return err
@@ -51,7 +52,9 @@ func open(ctx context.Context, bus events.Bus, pipeline string) (*Dispatcher, de
 
 // Cancelled reports what a cancellation found.
 type Cancelled struct {
-	Job string // the job that is stopping, and whose outcome an event will announce; "": the run had none, and has ended
+	// The job that is stopping, and whose outcome an event will announce; "": the run had none, and
+	// has ended.
+	Job string
 }
 
 // Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run
@@ -59,7 +62,8 @@ type Cancelled struct {
 // succeeds until the job has ended.
 func Cancel(ctx context.Context, bus events.Bus, pipeline, run string) (Cancelled, error) {
 	d, current, err := open(ctx, bus, pipeline)
-	if errors.Is(err, events.ErrNotFound) { // it may have been removed; its runs can still be cancelled
+	// It may have been removed; its runs can still be cancelled.
+	if errors.Is(err, events.ErrNotFound) {
 		d, err = New(ctx, bus, nil)
 		current.spec.Name = pipeline
 	}

@@ -110,7 +110,8 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil { // as Remove does if it did not see the runs
+		// As Remove does if it doesn't see the runs.
+		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := dispatch.Cancel(t.Context(), bus, "penguin", "by hand"); err != nil || got.Job != "" {

@@ -199,7 +199,8 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 		unanswered:                         failing(events.ErrUnavailable),
 		"a closed watch":                   failing(events.ErrClosed),
 		"a job queue that refuses the job": func(t *testing.T, b *poisonBus) { b.applyPoison(t, "1"); b.offer = events.ErrRefused },
-		"dead letters that are refused":    func(_ *testing.T, b *poisonBus) { b.deadLetterErr = events.ErrRefused }, // the pipeline is unknown
+		// The pipeline is unknown.
+		"dead letters that are refused": func(_ *testing.T, b *poisonBus) { b.deadLetterErr = events.ErrRefused },
 		"a defect that panics at these events": func(t *testing.T, b *poisonBus) {
 			b.applyPoison(t, "1")
 			b.write = func() error { panic("poison") }
@@ -208,10 +209,13 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 }
 
 const (
-	poisonEvents = 5 * dispatch.DefaultConcurrency // each second as many events fail as are handled at once
+	// Each second as many events fail as are handled at once.
+	poisonEvents = 5 * dispatch.DefaultConcurrency
 	otherEvents  = 200
-	enough       = 4 * time.Second        // for the other events, some five times what they need undisturbed
-	longestPause = 375 * time.Millisecond // pause of the dispatcher while the bus does not answer: see events.Pause
+	// Time for the other events: about five times what they need undisturbed.
+	enough = 4 * time.Second
+	// Pause of the dispatcher while the bus does not answer: see events.Pause.
+	longestPause = 375 * time.Millisecond
 )
 
 // An event that fails permanently, for whatever reason, must not hold up the events of other
@@ -225,7 +229,9 @@ func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 			t.Parallel()
 			most := undisturbed * 6 / 5
 			if name == unanswered {
-				most += 3 * longestPause // an event that had begun just before the others arrived, and one after each failing event
+				// An event that had begun just before the others arrived, and one after each
+				// failing event.
+				most += 3 * longestPause
 			}
 			if took := timeOfOthers(t, name, poison); took > most {
 				t.Errorf("%d events of another pipeline took %v, %v without failing events", otherEvents, took, undisturbed)

@@ -308,7 +308,8 @@ func (w *world) commit(job events.Job, event events.Event) events.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if job.Function == events.FunctionTrain {
-		delete(w.busy, job.Run) // before it is published, because its reader may enqueue the next job at once
+		// Before it is published, because its reader may enqueue the next job at once.
+		delete(w.busy, job.Run)
 	}
 	if first, done := w.committed[job.ID]; done {
 		return first

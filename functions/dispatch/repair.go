@@ -43,7 +43,8 @@ func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed)
 	if broken.at == 0 {
 		return held{Join: j}, nil
 	}
-	if err := d.joins.Delete(ctx, JoinKey(broken.Pipeline, broken.Run), broken.at); err != nil { // the log has no event of such a run
+	// The log has no event of such a run.
+	if err := d.joins.Delete(ctx, JoinKey(broken.Pipeline, broken.Run), broken.at); err != nil {
 		return held{}, fmt.Errorf("remove the unreadable join of run %s of %s: %w", broken.Run, broken.Pipeline, err)
 	}
 	return held{Join: j}, nil
@@ -69,7 +70,8 @@ func (d *Dispatcher) recall(ctx context.Context, past *join.Past, run string, cu
 	if err != nil || !over {
 		return j, err
 	}
-	if j.State != join.Complete { // the pipeline has changed since: as it is now, such a run has no job
+	// The pipeline has changed since: as it is now, such a run has no job.
+	if j.State != join.Complete {
 		return j.End(events.FailureIncomplete, "its join was lost after its job was done", outcome.Message.Stored).Announced(), nil
 	}
 	j, err = d.dispatched(ctx, j, current)
@@ -160,7 +162,8 @@ func (r *rechecked) wrote(key string, revision uint64) {
 
 // sweptTo is the content of the entry of the last sweep.
 type sweptTo struct {
-	Handled uint64 `json:"handled,omitempty"` // every event up to here was handled by some dispatcher, or is still to be delivered
+	// Every event up to here was handled by some dispatcher, or is still to be delivered.
+	Handled uint64 `json:"handled,omitempty"`
 }
 
 // sweptTo returns the value of the entry of a sweep.
@@ -209,7 +212,8 @@ func (k knownJoins) note(entry events.Copy) {
 	if k == nil {
 		return
 	}
-	j, _ := DecodeJoin(events.Entry(entry)) // a join that can't be read is repaired by the same sweep
+	// A join that can't be read is repaired by the same sweep.
+	j, _ := DecodeJoin(events.Entry(entry))
 	if j.State != join.Waiting {
 		j = join.Join{State: j.State}
 	}

@@ -65,7 +65,8 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 				if _, err := bus.Publish(t.Context(), outcomeOf(first)); err != nil {
 					t.Fatal(err)
 				}
-				racing := &interrupted{Memory: bus, before: func() { drain(t, d) }} // records the outcome between read and write
+				// Records the outcome between read and write.
+				racing := &interrupted{Memory: bus, before: func() { drain(t, d) }}
 				other, err := dispatch.New(t.Context(), racing, nil)
 				if err == nil {
 					_, err = other.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, again)

@@ -20,7 +20,8 @@ type sharedReads struct {
 // sharedKey is a key that is being read, or will be.
 type sharedKey struct {
 	running bool
-	next    *sharedRead // for callers that have asked since the running read was sent; nil: none has
+	// For callers that have asked since the running read was sent; nil: none has.
+	next *sharedRead
 }
 
 // sharedRead is one request. Its result is set once done is closed.

@@ -149,7 +149,8 @@ func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 	case run.State == join.Ended:
 		_, err := s.announce(ctx, run)
 		return errors.Join(err, s.check(ctx, run))
-	case !run.Current().Exists() || run.Ready(pipeline.current.spec): // its pipeline may have been changed since
+	case !run.Current().Exists() || run.Ready(pipeline.current.spec):
+		// Its pipeline may have been changed since.
 		return s.waiting(ctx, run, pipeline.current)
 	case run.LacksJob():
 		pipeline.lacking = append(pipeline.lacking, run)
@@ -275,7 +276,8 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 // the job of the run's current stage is on the queue. It writes the join again, so that the bus
 // records the time.
 func (s *sweep) recheck(ctx context.Context, run held, pipeline *swept) error {
-	if pipeline.err != nil && !pipeline.removed { // the revision that the stage has pinned still exists
+	// The revision that the stage has pinned still exists.
+	if pipeline.err != nil && !pipeline.removed {
 		return pipeline.err
 	}
 	outcome, found, err := s.outcome(ctx, run.Join)

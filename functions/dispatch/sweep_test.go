@@ -36,7 +36,8 @@ func TestALostJobIsEnqueuedAgainLater(t *testing.T) {
 		arrive(t, bus, d, "lost", "done", "announced before it was marked")
 		first := wantJobs(t, bus, "they vanish from the queue", "lost", "done", "announced before it was marked")
 		finish(t, bus, d, first[1])
-		if _, err := bus.Publish(t.Context(), outcomeOf(first[2])); err != nil { // not handled by any dispatcher
+		// Not handled by any dispatcher.
+		if _, err := bus.Publish(t.Context(), outcomeOf(first[2])); err != nil {
 			t.Fatal(err)
 		}
 		sweep(t, d)

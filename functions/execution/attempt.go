@@ -26,16 +26,18 @@ type Attempt struct {
 	Started   time.Time
 	Resumed   int // step of the checkpoint that it resumes from; 0: from the start
 
-	from               string                 // the checkpoint that it resumes from; "" for none
-	module             code                   // the module, once it is found
-	also               []Input                // staged inputs that don't determine the result
-	group              *multihost.Round       // all hosts of the worker's group; nil: this host works alone
-	round              *multihost.MemberRound // of a host that is a member of the group; nil: it leads, or works alone
+	from   string           // the checkpoint that it resumes from; "" for none
+	module code             // the module, once it is found
+	also   []Input          // staged inputs that don't determine the result
+	group  *multihost.Round // all hosts of the worker's group; nil: this host works alone
+	// The round of a member of the group; nil: this host leads, or works alone.
+	round              *multihost.MemberRound
 	executor           *Executor
 	checkpoints        *storage.Checkpoints // of the execution; nil before resume
 	checkpointer       *Checkpointer        // nil: the attempt saves no checkpoints
 	mayHaveCheckpoints bool                 // of this attempt or of another one
-	obsolete           []*Part              // parts whose checkpoints are no longer needed once the execution is committed
+	// Parts whose checkpoints are no longer needed once the execution is committed.
+	obsolete []*Part
 
 	log, logTail string // address and last lines of the module's log, once the module has run
 }
@@ -134,7 +136,8 @@ func (a *Attempt) replacer(written func(string) string) *strings.Replacer {
 		ref, dir := in.Listing.Ref, a.Workspace.In(in.Dir)
 		address := strings.TrimSuffix(ref.String(), "/")
 		if files := in.Listing.Files; len(files) == 1 && files[0].Path == path.Base(ref.Key) {
-			all = append(all, named{filepath.Join(dir, files[0].Path), address}) // an object, which is staged in a directory
+			// An object, which is staged in a directory.
+			all = append(all, named{filepath.Join(dir, files[0].Path), address})
 		}
 		all = append(all, named{dir, address})
 	}

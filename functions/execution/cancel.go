@@ -18,8 +18,8 @@ const cancelTime = time.Minute
 
 // cancel ensures that a cancelled job has no result, not even from an attempt that does not yet
 // know of the cancellation: it writes a cancelled commit to the execution, by the same condition as
-// any commit. If a result was committed before, cancel returns its event. cancel continues after ctx
-// has ended, for as long as the lease is held.
+// any commit. If a result was committed before, cancel returns its event. cancel continues after
+// ctx has ended, for as long as the lease is held.
 func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([]events.Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()

@@ -121,10 +121,11 @@ type Checkpointer struct {
 	log         *slog.Logger
 	saved       func(storage.Checkpoint)
 
-	saving   sync.Mutex // serializes the module's messages and the file watch
-	warned   bool       // a warning about failing scans was logged
-	copies   int
-	queueDir string        // holds the copies that wait, which the module can't change; "" until the first
+	saving sync.Mutex // serializes the module's messages and the file watch
+	warned bool       // a warning about failing scans was logged
+	copies int
+	// Holds the copies that wait, which the module can't change; "" until the first.
+	queueDir string
 	latest   chan snapshot // holds one at most
 	stop     context.CancelCauseFunc
 	unfollow func() bool

@@ -17,7 +17,9 @@ import (
 type Committed struct {
 	Commit   storage.Commit
 	Manifest storage.Manifest
-	Reused   bool // the result is that of an earlier execution, which the job uses instead of one of its own: see Reuser
+	// The result is that of an earlier execution, which the job uses instead of one of its own: see
+	// Reuser.
+	Reused bool
 }
 
 // committed finds out whether the execution is done already: a cache hit. It returns nil if there

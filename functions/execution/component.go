@@ -26,13 +26,15 @@ type Component interface {
 
 // Description is what a Component knows of a job before the job's inputs are listed.
 type Description struct {
-	Component string            // the component's name in TFX, below which its artifacts are stored: Trainer
+	// The component's name in TFX, below which its artifacts are stored: Trainer.
+	Component string
 	Outputs   map[string]string // TFX's keys of its outputs, with their types in TFX: model, Model
 	Spec      pipeline.Pipeline
 	Reads     events.Inputs      // the job's inputs, or those of them that count
 	Args      []pipeline.Args    // arguments whose splits of the examples are read
 	Resources pipeline.Resources // that the module may use
-	Hosts     int                // number of hosts that run the module together; 0 or 1: this one alone
+	// Number of hosts that run the module together; 0 or 1: this one alone.
+	Hosts int
 }
 
 // Work is one attempt's work on an execution, from the staged inputs to the outputs in the

@@ -26,7 +26,8 @@ const modelRunDir = ".stoker/model_run"
 
 const (
 	copyTries = 6
-	copyPause = 20 * time.Millisecond // the first pause; longer than a tick of a file system's clock
+	// The first pause; longer than a tick of a file system's clock.
+	copyPause = 20 * time.Millisecond
 )
 
 // errFilesChanged reports that a chosen file has changed since it was chosen.
@@ -295,7 +296,8 @@ func copyFile(root *os.Root, name, to string) (err error) {
 		return nil
 	}
 	if err != nil {
-		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() { // a link or a socket
+		// A link or a socket.
+		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() {
 			return nil
 		}
 		return err

@@ -42,19 +42,27 @@ type Runner interface {
 
 // Options of an Executor.
 type Options struct {
-	Root    storage.Ref   // artifacts are stored at <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>
-	WorkDir string        // holds a workspace for each running attempt; default: the system's temporary directory
-	Grace   time.Duration // the time that a module has to write a checkpoint when it must stop; default: runner.DefaultGrace
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Artifacts are stored at <root>/<pipeline>/<Component>/<output>/<execution>/<attempt>.
+	Root storage.Ref
+	// Holds a workspace for each running attempt; default: the system's temporary directory.
+	WorkDir string
+	// The time that a module has to write a checkpoint when it must stop; default:
+	// runner.DefaultGrace.
+	Grace  time.Duration
+	Logger *slog.Logger
+	Now    func() time.Time
 
 	Telemetry *telemetry.Telemetry // counts checkpoints and trials; nil: none
 
 	Group *multihost.Leader // the hosts that train one model together; nil: this host trains alone
 
-	GraphOps []string // operations that graphs named by events may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
+	// Operations that graphs named by events may have besides the usual ones; nil: those of
+	// STOKER_GRAPH_OPS.
+	GraphOps []string
 
-	CacheDir string // holds copies of modules that have addresses; default: stoker/modules/fetched in the user's cache directory
+	// Holds copies of modules that have addresses; default: stoker/modules/fetched in the user's
+	// cache directory.
+	CacheDir string
 }
 
 // New returns an executor that reads and writes store and runs modules in g.

@@ -30,8 +30,9 @@ type Execution struct {
 	attempt string        // the attempt that works on the job
 	fenced  storage.Store // refuses to write if the job's lease is not provably held
 
-	replaced   *storage.Commit // a commit to replace: its objects are gone, or it cancels another job; nil: none
-	generation int             // the generation that our result will have
+	// A commit to replace: its objects are gone, or it cancels another job; nil: none.
+	replaced   *storage.Commit
+	generation int // the generation that our result will have
 }
 
 // Identify lists a job's inputs and digests its module, in order to find out which execution it is.

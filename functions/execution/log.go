@@ -11,9 +11,10 @@ import (
 
 // Limits of how much of a log is reported while its module runs, however much the module prints.
 const (
-	reportEvery  = 250 * time.Millisecond
-	partsAtOnce  = 4                                     // parts a report; 128 KiB a second
-	waitingBytes = events.LogParts * events.LogPartBytes // if more waits than this, the oldest output is dropped
+	reportEvery = 250 * time.Millisecond
+	partsAtOnce = 4 // parts a report; 128 KiB a second
+	// If more waits than this, the oldest output is dropped.
+	waitingBytes = events.LogParts * events.LogPartBytes
 )
 
 // live reports a module's output while the module prints it. The module's output calls Write, which

@@ -171,7 +171,8 @@ const (
 
 	partialCopy = "partial-"
 
-	fetchLook = 20 * time.Millisecond // how often a waiter checks whether another process has finished the copy
+	// How often a waiter checks whether another process has finished the copy.
+	fetchLook = 20 * time.Millisecond
 )
 
 // openFetched makes the directory; "" stands for one in the user's cache.
@@ -241,7 +242,8 @@ func (f fetched) prune(now time.Time) {
 		path := filepath.Join(f.dir, entry.Name())
 		switch info, err := entry.Info(); {
 		case err != nil || !entry.IsDir():
-		case strings.HasPrefix(entry.Name(), partialCopy): // perhaps left by a process that was killed
+		case strings.HasPrefix(entry.Name(), partialCopy):
+			// Perhaps left by a process that was killed.
 			remove(path, now)
 		default:
 			all = append(all, use{path, info.ModTime()})

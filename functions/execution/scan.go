@@ -19,7 +19,8 @@ const (
 	settleTime = 2 * time.Second        // since the scan that saw its last change
 	scanPause  = 500 * time.Millisecond // between scans, at least
 	freshTime  = 10 * time.Second       // the same for a file with the name of a partial one
-	longStreak = 4                      // consecutive scans with a change that only other files have
+	// Consecutive scans with a change that only other files have.
+	longStreak = 4
 )
 
 const (
@@ -78,10 +79,11 @@ type tracked struct {
 
 // selection names the files of a checkpoint. The zero value stands for all files.
 type selection struct {
-	whole     map[string]stamp // files that must still have these stamps when they are copied
-	logs      map[string]bool  // files that only grow and may end anywhere: copied as they are
-	rewritten map[string]bool  // files like a count of steps: each is copied as it was at some moment
-	without   map[string]bool  // files that are not whole: left out
+	whole map[string]stamp // files that must still have these stamps when they are copied
+	logs  map[string]bool  // files that only grow and may end anywhere: copied as they are
+	// Files like a count of steps: each is copied as it was at some moment.
+	rewritten map[string]bool
+	without   map[string]bool // files that are not whole: left out
 }
 
 // has reports whether a file belongs to the checkpoint.
@@ -286,7 +288,8 @@ func (s *scanner) recordSaved(chosen selection) {
 func (s *scanner) stopped() {
 	now := s.now()
 	for path, file := range s.files {
-		if age := now.Sub(file.changed); age >= settleTime { // the file system uses this machine's clock
+		// The file system uses this machine's clock.
+		if age := now.Sub(file.changed); age >= settleTime {
 			file.seen = now.Add(-age)
 			s.files[path] = file
 		}

@@ -73,7 +73,8 @@ func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func
 	switch {
 	case err != nil:
 		return runner.Outcome{}, a.AtAddresses(moduleFailure(err, log))
-	case outcome.Module != "" && outcome.Module != a.Execution.Module: // the module changed at the last moment
+	case outcome.Module != "" && outcome.Module != a.Execution.Module:
+		// The module changed at the last moment.
 		return runner.Outcome{}, a.changed()
 	}
 	return outcome, nil

@@ -199,7 +199,8 @@ func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int6
 		if err != nil {
 			return err
 		}
-		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() { // staging creates only regular files
+		// Staging creates only regular files.
+		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() {
 			left = min(left, -1)
 			return fs.SkipAll
 		}

@@ -33,7 +33,9 @@ func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (W
 	}
 	w := Workspace{dir: dir}
 	folders := []string{w.In(), w.Working(), w.Answer("")}
-	for key := range outputs { // the module makes the directories of its outputs: some modules refuse to write to one that exists
+	// The module makes the directories of its outputs: some modules refuse to write to one that
+	// exists.
+	for key := range outputs {
 		folders = append(folders, w.Out(key))
 	}
 	for _, folder := range folders {

@@ -18,20 +18,22 @@ type Assignment struct {
 	Module  Source `json:"module"`  // the code to run
 	Call    Call   `json:"call"`    // train, tune, trial or check
 
-	// FnArgs, as in TFX 1.16.
-	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if any; so does ModelRunDir, if Message.All was used
-	TrainFiles         []string       `json:"train_files"` // patterns <folder>/Split-<name>/*
-	EvalFiles          []string       `json:"eval_files"`
-	TrainSteps         *int           `json:"train_steps"`
-	EvalSteps          *int           `json:"eval_steps"`
-	SchemaPath         string         `json:"schema_path"` // one file
-	TransformGraphPath string         `json:"transform_graph_path"`
-	ServingModelDir    string         `json:"serving_model_dir"` // does not exist yet
-	EvalModelDir       string         `json:"eval_model_dir"`
-	ModelRunDir        string         `json:"model_run_dir"`
-	BaseModel          string         `json:"base_model"`
-	Hyperparameters    map[string]any `json:"hyperparameters"` // the parsed best_hyperparameters.txt: space and values
-	CustomConfig       map[string]any `json:"custom_config"`
+	// FnArgs, as in TFX 1.16. WorkingDir contains the last checkpoint of an earlier attempt, if
+	// any; so does ModelRunDir, if Message.All was used.
+	WorkingDir         string   `json:"working_dir"`
+	TrainFiles         []string `json:"train_files"` // patterns <folder>/Split-<name>/*
+	EvalFiles          []string `json:"eval_files"`
+	TrainSteps         *int     `json:"train_steps"`
+	EvalSteps          *int     `json:"eval_steps"`
+	SchemaPath         string   `json:"schema_path"` // one file
+	TransformGraphPath string   `json:"transform_graph_path"`
+	ServingModelDir    string   `json:"serving_model_dir"` // does not exist yet
+	EvalModelDir       string   `json:"eval_model_dir"`
+	ModelRunDir        string   `json:"model_run_dir"`
+	BaseModel          string   `json:"base_model"`
+	// The parsed best_hyperparameters.txt: space and values.
+	Hyperparameters map[string]any `json:"hyperparameters"`
+	CustomConfig    map[string]any `json:"custom_config"`
 
 	// Existing, empty folders for the results of a tune that searches itself:
 	// best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls, and if
@@ -46,16 +48,19 @@ type Assignment struct {
 	// several workers share; nil for other calls.
 	Oracle *Oracle `json:"oracle,omitempty"`
 
-	// Additions of Stoker.
-	Trace       *Trace `json:"trace,omitempty"` // of the work, for modules with tracing; nil if tracing is off
-	Transformed bool   `json:"transformed"`     // the transform graph was already applied to the examples
-	Seed        int64  `json:"seed"`
+	// Additions of Stoker. Trace is that of the work, for modules with tracing; nil: tracing is
+	// off.
+	Trace *Trace `json:"trace,omitempty"`
+	// The transform graph was already applied to the examples.
+	Transformed bool  `json:"transformed"`
+	Seed        int64 `json:"seed"`
 
 	// Deterministic asks for a training with bitwise reproducible results. Builtin modules are
 	// always deterministic; the Python driver enables TensorFlow's deterministic ops.
 	Deterministic bool `json:"deterministic,omitempty"`
 
-	Shards int `json:"shards"` // data-parallel parts of a batch: part of the job, because it affects the result
+	// Data-parallel parts of a batch: part of the job, because it affects the result.
+	Shards int `json:"shards"`
 
 	// Workers is how many processes train one model together, by Strategy: "", mirrored,
 	// multi_worker or tpu. For TFX modules only.
@@ -138,7 +143,8 @@ type Trial struct {
 	Parent string `json:"parent,omitempty"` // the trial that it resumes from
 	From   int    `json:"from,omitempty"`   // epochs that a Hyperband trial has completed
 	Epochs int    `json:"epochs,omitempty"` // at which it ends; 0: the study has no epochs
-	Keep   bool   `json:"keep,omitempty"`   // others may resume from it: the module leaves a checkpoint of its last step in WorkingDir
+	// Others may resume from it: the module leaves a checkpoint of its last step in WorkingDir.
+	Keep bool `json:"keep,omitempty"`
 
 	// StopPath is a file that appears when the trial should end early, with the metrics it has. A
 	// module checks for it each time it reports.

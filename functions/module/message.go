@@ -63,13 +63,15 @@ type MessageType string
 
 // The types.
 const (
-	MessageProgress   MessageType = "progress"
-	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are complete: another attempt may resume from them; see All
-	MessageDone       MessageType = "done"       // with the metrics of the model
+	MessageProgress MessageType = "progress"
+	// The files below working_dir are complete: another attempt may resume from them; see All.
+	MessageCheckpoint MessageType = "checkpoint"
+	MessageDone       MessageType = "done" // with the metrics of the model
 	MessageError      MessageType = "error"
 	MessageSettings   MessageType = "settings" // of a training; see Message.Settings
 	MessageAnswer     MessageType = "answer"   // of a check
-	MessageStudy      MessageType = "study"    // of a tune: the worker runs its trials, one assignment each
+	// Of a tune: the worker runs its trials, one assignment each.
+	MessageStudy MessageType = "study"
 )
 
 // Error is how a module reports a failure before it exits. A function chooses the kind by returning
@@ -86,8 +88,9 @@ type ErrorKind string
 
 // The kinds.
 const (
-	KindInput     ErrorKind = "input"     // the data is bad: no retry helps
-	KindHost      ErrorKind = "host"      // the machine is to blame, for example a full disk: retried without limit, on another machine
+	KindInput ErrorKind = "input" // the data is bad: no retry helps
+	// The machine is to blame, for example a full disk: retried without limit, on another machine.
+	KindHost      ErrorKind = "host"
 	KindResources ErrorKind = "resources" // out of memory, of the machine or of its GPU
 	KindModule    ErrorKind = "module"    // everything else
 )

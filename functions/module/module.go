@@ -72,7 +72,8 @@ func Process(ctx context.Context, m Module) (status int) {
 		syscall.CloseOnExec(fd)
 		progress = os.NewFile(uintptr(fd), "progress")
 	}
-	err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()) // the worker's environment is this process's
+	// The worker's environment is this process's.
+	err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit())
 	if err != nil {
 		err = errors.Join(err, newSender(progress).send(Message{Type: MessageError, Error: asError(err)}))
 	} else {

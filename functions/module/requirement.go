@@ -89,9 +89,10 @@ func Formats() []string { return []string{"tflite", "tflite-float16", "tflite-in
 // strategies of tf.distribute, for TFX modules only. The module's function runs in the scope of the
 // strategy, and a strategy that it creates itself is this one.
 const (
-	StrategyMirrored    = "mirrored"     // MirroredStrategy: all GPUs of one process, or its CPU
-	StrategyMultiWorker = "multi_worker" // MultiWorkerMirroredStrategy: Workers processes with a TF_CONFIG
-	StrategyTPU         = "tpu"          // TPUStrategy: the TPU that TPU_NAME names, or that of this machine
+	StrategyMirrored = "mirrored" // MirroredStrategy: all GPUs of one process, or its CPU
+	// MultiWorkerMirroredStrategy: Workers processes with a TF_CONFIG.
+	StrategyMultiWorker = "multi_worker"
+	StrategyTPU         = "tpu" // TPUStrategy: the TPU that TPU_NAME names, or that of this machine
 )
 
 // Strategies returns the values allowed in Assignment.Strategy.

@@ -91,7 +91,8 @@ var place = regexp.MustCompile(` ?\(line ([0-9]+):[0-9]+\)`)
 
 // inText returns an error of a text inside the file, at the line of the file.
 func (n node) inText(expected string, err error) error {
-	message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0") // the library chooses one of the two blanks at random
+	// The library chooses one of the two blanks at random.
+	message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 	at := n.at
 	if found := place.FindStringSubmatch(message); found != nil && at != (position{}) {
 		line, _ := strconv.Atoi(found[1])

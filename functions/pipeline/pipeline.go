@@ -62,10 +62,11 @@ const (
 
 // Policies of Trainer.Hyperparameters.
 const (
-	HyperparametersNone   = "none"   // never any, not even those of the run
-	HyperparametersRun    = "run"    // this run's; the run waits for them
-	HyperparametersLatest = "latest" // this run's if there are any, else the newest of the pipeline, else none
-	HyperparametersAuto   = "auto"   // run if this run tunes, else latest
+	HyperparametersNone = "none" // never any, not even those of the run
+	HyperparametersRun  = "run"  // this run's; the run waits for them
+	// This run's if there are any, else the newest of the pipeline, else none.
+	HyperparametersLatest = "latest"
+	HyperparametersAuto   = "auto" // run if this run tunes, else latest
 )
 
 // Policies of Trainer.BaseModel. Any other value is the address of a model.
@@ -102,8 +103,9 @@ type Concurrency struct {
 
 // The effect of a run that becomes ready on the runs that wait.
 const (
-	NewestQueue     = "queue"     // it waits after them
-	NewestSupersede = "supersede" // they end, cancelled, and it takes their place; running ones continue
+	NewestQueue = "queue" // it waits after them
+	// They end, cancelled, and it takes their place; running ones continue.
+	NewestSupersede = "supersede"
 )
 
 // maxRuns keeps the list of concurrent runs short enough for one entry of a KV bucket.

@@ -37,8 +37,9 @@ const maxParallel = 1000
 
 // Tuner.OnFailed.
 const (
-	OnFailedLatest = "latest" // the run continues with the last best hyperparameters of the pipeline; without any, it ends
-	OnFailedFail   = "fail"   // the run ends
+	// The run continues with the last best hyperparameters of the pipeline; without any, it ends.
+	OnFailedLatest = "latest"
+	OnFailedFail   = "fail" // the run ends
 )
 
 // Search is the search for a run's hyperparameters, with every value set.
@@ -185,10 +186,12 @@ type When string
 
 // The values of When.
 const (
-	TuneNever   When = "never"   // each run reuses the last best hyperparameters of the pipeline
-	TuneAlways  When = "always"  // for each run
-	TuneChanged When = "changed" // if the module, the structure of schema or transform graph, or the distribution of the data differ from those of the last search; else its best are reused
-	tuneEvery        = "every"   // if the last search is that old; else its best are reused
+	TuneNever  When = "never"  // each run reuses the last best hyperparameters of the pipeline
+	TuneAlways When = "always" // for each run
+	// If the module, the structure of schema or transform graph, or the distribution of the data
+	// differ from those of the last search; else its best are reused.
+	TuneChanged When = "changed"
+	tuneEvery        = "every" // if the last search is that old; else its best are reused
 )
 
 const everyForm = "every: 7d, or another duration above 0"

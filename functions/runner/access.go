@@ -15,8 +15,9 @@ import (
 
 // Environment variables that set what modules may do with files.
 const (
-	hideEnv  = "STOKER_MODULE_HIDE"  // paths, separated as in PATH, that modules can't read
-	writeEnv = "STOKER_MODULE_WRITE" // paths, separated as in PATH, that modules write to besides their own folders
+	hideEnv = "STOKER_MODULE_HIDE" // paths, separated as in PATH, that modules can't read
+	// Paths, separated as in PATH, to which modules may write in addition to their own directories.
+	writeEnv = "STOKER_MODULE_WRITE"
 	// worker, the default: warm processes run the worker's own packages only; any: see
 	// access.foreign
 	warmEnv = "STOKER_MODULE_WARM"

@@ -174,7 +174,8 @@ func TestAModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 		return
 	}
 	cache, a := t.TempDir(), assignment(t, "raid")
-	a.ServingModelDir = filepath.Join(t.TempDir(), "model", "Format-Serving") // its parent does not exist
+	// Its parent does not exist.
+	a.ServingModelDir = filepath.Join(t.TempDir(), "model", "Format-Serving")
 	a.Module.Path = os.Args[0]
 	prey := newPrey(t, a, cache)
 	a.CustomConfig["file"] = prey.all()

@@ -94,7 +94,8 @@ func behaviours() map[string]behaviour {
 		"panic":  func(context.Context, *module.Args, string) error { panic("too hot") },
 		"exit 3": func(context.Context, *module.Args, string) error { os.Exit(3); return nil },
 		"exit 0": func(context.Context, *module.Args, string) error { os.Exit(0); return nil },
-		"segfault": func(context.Context, *module.Args, string) error { // as in C: Go's runtime would exit instead
+		// As in C: Go's runtime would exit instead.
+		"segfault": func(context.Context, *module.Args, string) error {
 			return syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
 		},
 		"killed":          func(context.Context, *module.Args, string) error { return killSelf(syscall.SIGKILL) },

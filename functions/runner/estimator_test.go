@@ -170,8 +170,9 @@ func checkExports(t *testing.T, a module.Assignment) {
 	t.Helper()
 	var got struct {
 		Card, Cash float64 // probabilities of a good tip
-		Accuracy   float64 // of the evaluation model on rows whose labels are the model's own answers
-		Inputs     []string
+		// The evaluation model's accuracy on rows whose labels are the model's own answers.
+		Accuracy float64
+		Inputs   []string
 	}
 	folders := map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}
 	tftest.RunEstimator(t, exportsScript+rideScript, folders, &got)

@@ -43,7 +43,8 @@ type request struct {
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
-	device     string // the device that the module trains on, if the runner knows it; "": the module reports it
+	// The device that the module trains on, if the runner knows it; "": the module reports it.
+	device string
 }
 
 // stopped returns an error if ctx has ended.
@@ -77,9 +78,10 @@ type exchange struct {
 	// a process without a sign of life before its first message is ended after it; 0: never
 	stuckAfter time.Duration
 	reuse      reuse
-	reword     func(string) string // replaces the paths of the module's copy in a text by the module's own; nil: it has no copy
-	users      users
-	logger     *slog.Logger
+	// Replaces the paths of the module's copy in a text by the module's own; nil: it has no copy.
+	reword func(string) string
+	users  users
+	logger *slog.Logger
 
 	listener *listener
 	memory   memoryWatch
@@ -463,7 +465,8 @@ func exitFailure(status syscall.WaitStatus) *Error {
 		return &Error{Kind: KindCrash, Err: errors.New("killed by someone else, perhaps because memory ran out")}
 	case status.Signaled():
 		return &Error{Kind: KindCrash, Err: fmt.Errorf("ended by signal %d: %s", status.Signal(), status.Signal())}
-	case status.ExitStatus() == module.ExitStopped: // the sender of the signal may soon stop the worker too
+	case status.ExitStatus() == module.ExitStopped:
+		// The sender of the signal may soon stop the worker too.
 		return &Error{Kind: KindCrash, Err: errors.New("was asked to leave by someone else")}
 	case status.ExitStatus() == 0:
 		return &Error{Kind: KindModule, Err: errors.New("left without saying that it was done")}

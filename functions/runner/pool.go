@@ -136,9 +136,13 @@ func (w *warmPool) close() {
 
 // Ways to keep processes of TFX modules ready: Options.PythonWarm.
 const (
-	WarmFork = "fork" // one process imports, and forks a child for each job; Linux only. The default if no GPU is visible
-	WarmIdle = "idle" // Options.Warm processes import and wait, each for one job. The default with a GPU, whose driver forbids forks
-	WarmOff  = "off"  // every job imports for itself
+	// One process imports, and forks a child for each job; Linux only. The default if no GPU is
+	// visible.
+	WarmFork = "fork"
+	// Options.Warm processes import and wait, each for one job. The default with a GPU, whose
+	// driver forbids forks.
+	WarmIdle = "idle"
+	WarmOff  = "off" // every job imports for itself
 )
 
 // Warmth returns the values of Options.PythonWarm.
@@ -149,8 +153,9 @@ type warmRules struct {
 	patience time.Duration // of a job, for a fork server's imports; it starts cold after that
 	idle     time.Duration // until a kind of process without jobs is ended, to free its memory
 	retry    time.Duration // until imports that failed are tried again
-	stuck    time.Duration // a forked child without a sign of life for so long is ended, and its job starts cold
-	most     int           // children of one fork server, at most
+	// A forked child that has sent nothing for so long is killed, and its job starts cold.
+	stuck time.Duration
+	most  int // children of one fork server, at most
 }
 
 func usualWarmRules() warmRules {

@@ -402,7 +402,9 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "module")
 			put := func(text []byte) {
 				t.Helper()
-				syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
+				// Otherwise a process that another test starts holds the file open: "text file
+				// busy".
+				syscall.ForkLock.RLock()
 				err := os.WriteFile(path+".new", text, 0o755)
 				syscall.ForkLock.RUnlock()
 				if err == nil {

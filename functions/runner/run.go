@@ -274,13 +274,16 @@ type child struct {
 	*process.Process
 
 	// the module's, as Runner.Digest returns it; "" if it can't have changed since
-	digest  string
-	access  *process.Access // access that it was started with for one job; nil: none, or it enters a sandbox when it gets its job
-	handled int             // number of assignments that it has worked on
-	idled   bool            // it has waited for an assignment, and may have exited meanwhile
+	digest string
+	// Access that it was started with for one job; nil: none, or it enters a sandbox when it gets
+	// its job.
+	access  *process.Access
+	handled int  // number of assignments that it has worked on
+	idled   bool // it has waited for an assignment, and may have exited meanwhile
 
-	checked   time.Time     // when it was last checked for processes that it left running
-	checkTook time.Duration // how long that check took, which is long on a machine with many processes
+	checked time.Time // when it was last checked for processes that it left running
+	// How long that check took, which is long on a machine with many processes.
+	checkTook time.Duration
 }
 
 // startCode starts a program, or one that is built from source, for one request.

@@ -142,7 +142,8 @@ func TestTheResidentSizeOfAJobIsNotThatOfTheJobBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next.MaxRSSBytes == 0 || next.MaxRSSBytes*3 > grown.MaxRSSBytes*2 { // both include the race detector's own memory
+	// Both include the race detector's own memory.
+	if next.MaxRSSBytes == 0 || next.MaxRSSBytes*3 > grown.MaxRSSBytes*2 {
 		t.Errorf("%d bytes and then %d", grown.MaxRSSBytes, next.MaxRSSBytes)
 	}
 }
@@ -462,7 +463,8 @@ func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 func raidParent() {
 	parent := os.Getppid()
 	fmt.Println("look for parent", succeeds(syscall.Kill(parent, 0)))
-	fmt.Println("signal parent", succeeds(syscall.Kill(parent, syscall.SIGURG))) // a signal that every program ignores
+	// A signal that every program ignores.
+	fmt.Println("signal parent", succeeds(syscall.Kill(parent, syscall.SIGURG)))
 	var limit unix.Rlimit
 	err := unix.Prlimit(parent, unix.RLIMIT_NOFILE, nil, &limit)
 	if err == nil {

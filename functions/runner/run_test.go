@@ -433,7 +433,8 @@ func TestTheEndOfOneModuleLeavesTheProcessesOfAnotherAlone(t *testing.T) {
 	a := assignment(t, "fork away and wait")
 	file := filepath.Join(t.TempDir(), "pid")
 	a.CustomConfig["file"] = file
-	_, _ = r.Run(ctx, a, runner.Limits{}, func(module.Message) { // it ends as stopped, which other tests check
+	// It ends as stopped, which other tests check.
+	_, _ = r.Run(ctx, a, runner.Limits{}, func(module.Message) {
 		defer cancel()
 		if _, err := r.Run(t.Context(), assignment(t, "succeed"), runner.Limits{}, nil); err != nil {
 			t.Error(err)

@@ -38,9 +38,10 @@ type Runner struct {
 
 // Options configure a Runner.
 type Options struct {
-	Self     string            // this program: `<Self> <Args...>` serves builtin modules; default: os.Executable
-	Args     []string          // default: module
-	Builtins map[string]string // builtin modules by name, with the constant that identifies their code: dnn -> builtin:dnn@1
+	Self string   // this program: `<Self> <Args...>` serves builtin modules; default: os.Executable
+	Args []string // default: module
+	// Builtin modules by name, with the constant that identifies their code: dnn -> builtin:dnn@1.
+	Builtins map[string]string
 	// of built modules and environments; default: stoker/modules in the user's cache directory
 	CacheDir string
 	// processes kept for builtin modules once one has run, see Runner; default 0: none, for TFX
@@ -182,10 +183,12 @@ const DefaultGrace = 10 * time.Second
 type Outcome struct {
 	// the digest, as Digest returns it, of the files and the environment that were run; "" if they
 	// can't have changed since
-	Module    string
-	Metrics   map[string]float64 // sent with its "done"
-	Unwritten map[string]string  // formats that it could not write, with the reason, from its "done"
-	Device    string             // the device that it trained on: module.DeviceGPU or module.DeviceCPU; "" if unknown
+	Module  string
+	Metrics map[string]float64 // sent with its "done"
+	// Formats that it could not write, with the reason, from its "done".
+	Unwritten map[string]string
+	// The device that it trained on: module.DeviceGPU or module.DeviceCPU; "" if unknown.
+	Device string
 	// the settings that it reports to have trained with: a JSON object; nil if it reports none
 	Settings    json.RawMessage
 	LogTail     string // the last lines of its log, at most 8 KiB

@@ -278,7 +278,8 @@ func TestAnInterpreterThatIsAskedHasNoMoreThanAModule(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "python")
 			script := fmt.Sprintf("#!/bin/sh\nsleep 0.3\nhas='\"tensorflow\"'; [ %s ] && has=''\n"+
 				"echo '{\"interpreter\": \"%s\", \"version\": \"3.11.7\", \"modules\": ['$has']}'\n", tc.held, path)
-			syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
+			// Otherwise a process that another test starts holds the file open: "text file busy".
+			syscall.ForkLock.RLock()
 			err := os.WriteFile(path, []byte(script), 0o755)
 			syscall.ForkLock.RUnlock()
 			if err != nil {

@@ -87,7 +87,8 @@ def run_fn(fn_args):
 					t.Fatal(err)
 				}
 			}
-			if err := os.Mkdir(filepath.Join(dir, "wsgiref"), 0o755); err != nil { // not a package: it hides nothing
+			// Not a package: it hides nothing.
+			if err := os.Mkdir(filepath.Join(dir, "wsgiref"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			if outcome, err := r.Run(t.Context(), a, runner.Limits{}, nil); err != nil {
@@ -127,7 +128,8 @@ func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	}
 	want := map[string]any{
 		"dataset": []any{100.0, 100.0, 34.0}, "record_batches": []any{[]any{100.0, true}, []any{100.0, true}, []any{34.0, true}},
-		"sequences": []any{[]any{[]any{[]any{1.0}, []any{2.0}, []any{3.0}}}}, // the batches, their records, the steps, the values
+		// The batches, their records, the steps, the values.
+		"sequences": []any{[]any{[]any{[]any{1.0}, []any{2.0}, []any{3.0}}}},
 		"no_schema": "Unable to create a parsing config because no schema is provided.",
 	}
 	if !reflect.DeepEqual(met, want) {
@@ -182,7 +184,8 @@ func TestAFullDiskIsNoFaultOfAPipelines(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
+	// Otherwise a process that another test starts holds the file open: "text file busy".
+	syscall.ForkLock.RLock()
 	err := os.WriteFile(path, []byte(script), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
@@ -432,7 +435,8 @@ func TestFnArgsThatAJobDoesNotHaveAreNone(t *testing.T) {
 		"serving_model_dir": "'" + a.ServingModelDir + "'", "data_accessor": "[True, True, None]", "there": "[True, False, False]",
 	}
 	for name := range fnArgs(module.CallTrain, root) {
-		if _, ok := want[name]; !ok && name != "num_examples" { // not a field of FnArgs, and present only with statistics
+		// Not a field of FnArgs, and present only with statistics.
+		if _, ok := want[name]; !ok && name != "num_examples" {
 			want[name] = "None"
 		}
 	}
@@ -480,7 +484,8 @@ func TestAModelIsAskedByThePythonOfItsModule(t *testing.T) {
 	interpreter := func(modules string) string {
 		path := filepath.Join(t.TempDir(), "python")
 		script := "#!/bin/sh\necho '" + `{"interpreter": "` + path + `", "version": "3.11.7", "modules": [` + modules + "]}'\n"
-		syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
+		// Otherwise a process that another test starts holds the file open: "text file busy".
+		syscall.ForkLock.RLock()
 		err := os.WriteFile(path, []byte(script), 0o755)
 		syscall.ForkLock.RUnlock()
 		if err != nil {

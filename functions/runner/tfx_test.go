@@ -28,14 +28,16 @@ var rewriteScript string
 
 // example is one of the module files in TFX's own wheel, unchanged.
 type example struct {
-	folder  string // in the wheel: only its files are copied
-	name    string // dotted, below the folder
-	data    string // penguin: the demo's; taxi: the example's; else made by prepare.py
-	raw     bool   // it takes raw examples and a schema, and no transform graph
-	steps   int
-	keras   string  // the Keras that it needs, and its log names
-	label   string  // of raw examples
-	atLeast float64 // least share of the evaluation's examples that its model has right; for taxi, see tipped in judge.py
+	folder string // in the wheel: only its files are copied
+	name   string // dotted, below the folder
+	data   string // penguin: the demo's; taxi: the example's; else made by prepare.py
+	raw    bool   // it takes raw examples and a schema, and no transform graph
+	steps  int
+	keras  string // the Keras that it needs, and its log names
+	label  string // of raw examples
+	// Least share of the evaluation's examples that its model has right; for taxi, see tipped in
+	// judge.py.
+	atLeast float64
 }
 
 // There are few steps, so the shares are far below those of a real training; each is well above

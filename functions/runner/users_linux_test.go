@@ -347,7 +347,8 @@ func TestAGoModuleIsBuiltAndRunUnderOtherUsers(t *testing.T) {
 func TestAScriptRunsUnderItsOwnUser(t *testing.T) {
 	r, work := userRunner(t, runner.Options{})
 	a, _ := job(t, work, "")
-	a.Module.Path = filepath.Join(passable(t, 0o700), "module") // a directory that the user can't access
+	// A directory that the user can't access.
+	a.Module.Path = filepath.Join(passable(t, 0o700), "module")
 	const text = "#!/bin/sh\nread -r line\necho \"user $(id -u)\"\necho '{\"type\":\"done\"}' >&$STOKER_PROGRESS_FD\n"
 	if err := os.WriteFile(a.Module.Path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)

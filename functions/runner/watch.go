@@ -22,7 +22,8 @@ const memoryPeriod = 100 * time.Millisecond
 type memoryWatch struct {
 	process *process.Process
 	limit   int64 // bytes; 0: no limit, and nothing to watch
-	peak    int64 // bytes of resident memory, if that was measured; read it only after watch has returned
+	// Bytes of resident memory, if that was measured; read it only after watch has returned.
+	peak int64
 }
 
 // watch runs until over is closed, or until the module exceeds its limit: then it aborts with

@@ -350,5 +350,6 @@ func TestRawRowsGoThroughTheTransformGraphBeforeAConverterSeesThem(t *testing.T)
 	if err != nil || len(outcome.Unwritten) > 0 {
 		t.Fatal(err, outcome.Unwritten, outcome.LogTail)
 	}
-	checkAnswers(t, a, map[string]float64{"Format-TFLite/model-int8.tflite": 2e-2}) // as with transformed rows
+	// As with transformed rows.
+	checkAnswers(t, a, map[string]float64{"Format-TFLite/model-int8.tflite": 2e-2})
 }

@@ -30,7 +30,9 @@ me = config["task"]["index"]
 def run_fn(fn_args):
 `
 	a := pythonAssignment(t, head+"    "+strings.ReplaceAll(body, "\n", "\n    ")+"\n")
-	a.Workers = workers // without the strategy, with which no such module would train: workers_distribute_test.go tests that
+	// Without the strategy, with which no such module would train: workers_distribute_test.go tests
+	// that.
+	a.Workers = workers
 	return a
 }
 

@@ -16,7 +16,8 @@ import (
 // Live is a Source whose progress can be followed.
 type Live interface {
 	Source
-	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] // as in events.ProgressFeed
+	// As in events.ProgressFeed.
+	Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error]
 }
 
 // Progress is the name of the part of a bus to which jobs report their progress. The other parts
@@ -33,10 +34,13 @@ type Handler struct {
 	Progress func(events.Progress)
 	More     map[string]func(context.Context) error // parts of the caller's own, by name
 
-	Begin func(part string)            // reading a part begins, at first or after it was away; may be nil
-	Whole func(part string)            // everything was yielded that existed when Begin was called; may be nil
+	// Reading a part begins, at first or after it was away; may be nil.
+	Begin func(part string)
+	// Everything was yielded that existed when Begin was called; may be nil.
+	Whole func(part string)
 	Away  func(part string, err error) // a part can't be read, and is retried; may be nil
-	Stop  func(err error) bool         // whether an error ends Follow instead; nil: only events.ErrClosed does
+	// Whether an error ends Follow instead; nil: only events.ErrClosed does.
+	Stop func(err error) bool
 }
 
 // retryPause is the pause before a part of the bus that can't be read is retried.

@@ -64,7 +64,8 @@ type Pipeline struct {
 // Options say what an Index keeps.
 type Options struct {
 	Timelines bool // the events of each run
-	MaxRuns   int  // limits the number of runs, and drops from joins what their events named; 0: keeps everything
+	// Limits the number of runs, and drops from joins what their events named; 0: keeps everything.
+	MaxRuns int
 }
 
 // Index is what the log and the buckets contain about runs. The package comment is its contract.

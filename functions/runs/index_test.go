@@ -291,7 +291,8 @@ func TestTheOrderOfApplyingDoesNotMatter(t *testing.T) {
 		for c, err := range kv.All(t.Context()) {
 			w.must(err)
 			entries = append(entries, entry{name, c})
-			for old, err := range kv.History(t.Context(), c.Key) { // older values may be delivered again
+			// Older values may be delivered again.
+			for old, err := range kv.History(t.Context(), c.Key) {
 				w.must(err)
 				entries = append(entries, entry{name, old})
 			}

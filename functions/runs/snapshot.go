@@ -17,7 +17,8 @@ import (
 // Source is the part of a bus that an Index is made from.
 type Source interface {
 	events.KVBuckets
-	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] // as in events.EventLog
+	// As in events.EventLog.
+	Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error]
 }
 
 // Snapshot is an Index that is read once. The package comment says what each method reads.

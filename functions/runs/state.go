@@ -31,17 +31,19 @@ func States() []string {
 
 // Summary is the state of one run: a line of `stoker runs`.
 type Summary struct {
-	Pipeline string         `json:"pipeline"`
-	Run      string         `json:"run"`
-	State    string         `json:"state"`
-	WaitsFor []events.Kind  `json:"waits_for,omitempty"`
-	Class    string         `json:"class,omitempty"`          // class of the workers that may take its job
+	Pipeline string        `json:"pipeline"`
+	Run      string        `json:"run"`
+	State    string        `json:"state"`
+	WaitsFor []events.Kind `json:"waits_for,omitempty"`
+	// Class of the workers that may take its job.
+	Class    string         `json:"class,omitempty"`
 	Position *QueuePosition `json:"queue_position,omitempty"` // if it waits for admission
 	Stopping bool           `json:"stopping,omitempty"`
-	Ended    *events.Ended  `json:"ended,omitempty"` // how the last attempt at the job ended, if the job is back on the queue
-	Model    string         `json:"model,omitempty"`
-	Error    string         `json:"error,omitempty"`
-	Updated  time.Time      `json:"updated"`
+	// How the last attempt at the job ended, if the job is back on the queue.
+	Ended   *events.Ended `json:"ended,omitempty"`
+	Model   string        `json:"model,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Updated time.Time     `json:"updated"`
 }
 
 // Headline returns the state as text for users.
@@ -183,7 +185,8 @@ func (x *Index) stateOf(key Key, r *record) Summary {
 	if err != nil {
 		state.State, state.Error = Unclear, err.Error()
 	}
-	if !state.Over() && r.last.Updated.After(state.Updated) { // it was retried, or one of its events was refused
+	// It was retried, or one of its events was refused.
+	if !state.Over() && r.last.Updated.After(state.Updated) {
 		state.Updated = r.last.Updated
 	}
 	return state
@@ -193,7 +196,8 @@ func (x *Index) joinedState(r *record) (Summary, error) {
 	train := r.join.Stage(events.FunctionTrain)
 	if last := r.last; last.State != "" && !last.OfEvent && last.Sequence > train.After {
 		lease, err := x.lease(train.Job)
-		if err == nil && lease.Holder != "" && lease.Written.After(last.Updated) { // an older lease was left by a worker that died
+		// An older lease was left by a worker that died.
+		if err == nil && lease.Holder != "" && lease.Written.After(last.Updated) {
 			last.State, last.Stopping = Running, lease.Cancelled
 		}
 		return last.Summary, err

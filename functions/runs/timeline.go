@@ -10,9 +10,10 @@ import (
 // Timeline is what the log holds of one run, in order.
 type Timeline struct {
 	Events  []Event
-	Past    join.Past            // the part that the run's join follows from
-	Outcome *events.Recorded     // the last event that ended the run; nil if there is none
-	Failed  *events.Failed       // the last failure, with a log if any had one; nil once a model was trained after it
+	Past    join.Past        // the part that the run's join follows from
+	Outcome *events.Recorded // the last event that ended the run; nil if there is none
+	// The last failure, with a log if any had one; nil once a model was trained after it.
+	Failed  *events.Failed
 	HParams *events.HParamsReady // the last one; nil if there is none
 }
 
@@ -23,7 +24,8 @@ type Event struct {
 	ID       string      `json:"id"`
 	Source   string      `json:"source"`
 	Stored   time.Time   `json:"stored"`
-	Ignored  string      `json:"ignored,omitempty"` // why it has no effect on the run; set by Index.Ignored
+	// Why it has no effect on the run; set by Index.Ignored.
+	Ignored string `json:"ignored,omitempty"`
 
 	refusal string // id of the event that would announce its refusal
 	pinned  join.Event

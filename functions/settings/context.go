@@ -20,7 +20,8 @@ var contextKeys = map[string]Key{
 
 var (
 	unheeded = []string{"name", "description", "color_scheme", "jetstream_event_prefix"}
-	refused  = []string{"nsc", "socks_proxy", "user_jwt", "user_seed", "jetstream_api_prefix", "windows_cert_store"} // would connect elsewhere
+	// Would connect elsewhere.
+	refused = []string{"nsc", "socks_proxy", "user_jwt", "user_seed", "jetstream_api_prefix", "windows_cert_store"}
 )
 
 // defaultURL is the server of a context that names none.
@@ -37,7 +38,8 @@ func (s *Settings) contextDir() string {
 
 // Contexts returns the names of the nats tool's contexts.
 func (s *Settings) Contexts() []string {
-	files, _ := filepath.Glob(filepath.Join(s.contextDir(), "context", "*.json")) // it fails only for a bad pattern
+	// Glob fails only for a malformed pattern.
+	files, _ := filepath.Glob(filepath.Join(s.contextDir(), "context", "*.json"))
 	var names []string
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(file), ".json"))

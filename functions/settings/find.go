@@ -10,7 +10,9 @@ type Sources struct {
 	Flags   map[Key]string // the flags that were given
 	Environ []string       // as os.Environ has it
 	Home    string         // the user's home directory; "" if there is none
-	File    string         // the configuration file that a flag names; "": STOKER_CONFIG, else config.yaml in Dir("XDG_CONFIG_HOME")
+	// The configuration file that a flag names; "": STOKER_CONFIG, else config.yaml in
+	// Dir("XDG_CONFIG_HOME").
+	File string
 }
 
 // Settings are the settings that were found. Contexts and profiles are read when Bus, Store or

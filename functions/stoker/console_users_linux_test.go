@@ -226,7 +226,8 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	}
 	write("the-second-token-of-all")
 	p.endsSoon(session)
-	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open") // as in the chart, behind a port-forward
+	// As in the chart, behind a port-forward.
+	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open")
 	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/"})[0]; answer.Status != http.StatusOK {
 		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
 	}

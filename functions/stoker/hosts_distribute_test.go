@@ -145,7 +145,8 @@ func (s *idleStack) group(workers int) (hosts []*started) {
 	}
 	s.starts++
 	var names []string
-	for rank := range workers { // separate ports: TensorFlow listens on every address of the machine
+	// Separate ports: TensorFlow listens on every address of the machine.
+	for rank := range workers {
 		names = append(names, fmt.Sprintf("127.0.0.%d:%d", rank+1, 18470+100*s.starts+10*rank))
 	}
 	for rank := range workers {

@@ -65,7 +65,8 @@ func main() {
 // It returns the exit status. All output of the command passes through a terminal.Stream.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app.App{Self: args[0], Version: version, Commit: commit, ThirdParty: thirdParty, Stdout: terminal.NewStream(stdout), Stderr: terminal.NewStream(stderr)}
-	defer func() { _ = errors.Join(a.Stdout.Flush(), a.Stderr.Flush()) }() // a closed stream does not fail the other
+	// A closed stream does not fail the other.
+	defer func() { _ = errors.Join(a.Stdout.Flush(), a.Stderr.Flush()) }()
 	root := newRoot(a)
 	root.SetArgs(args[1:])
 	root.InitDefaultCompletionCmd(args[1:]...)

@@ -42,7 +42,8 @@ func TestNotifyPostsToAChatRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = bus.Close() })
-	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil { // it exists from here on
+	// It exists from here on.
+	if _, err := bus.ListenDead(t.Context(), "notify-default", 0); err == nil {
 		t.Fatal("a letter that nobody dead-lettered")
 	}
 

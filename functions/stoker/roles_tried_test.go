@@ -23,8 +23,10 @@ import (
 
 // deed is how to run a command that needs a role's key.
 type deed struct {
-	args  string        // $ROLE is the role that runs it
-	until string        // it keeps running: it works once it prints this, or, if this is empty and stays is true, once it is ready
+	args string // $ROLE is the role that runs it
+	// It keeps running: it works once it prints this, or, if this is empty and stays is true, once
+	// it is ready.
+	until string
 	stays bool          // until it is interrupted
 	moves bool          // it changes data that the others read, so they run first
 	ends  int           // the exit status with a sufficient key
@@ -48,10 +50,11 @@ func triedCommands() map[string]deed {
 		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(bridge, dispatcher, exporter, worker)},
 		"lineage export": {args: "--to -", also: also(bridge, console, dispatcher, worker)},
 		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},
-		"upload":         {args: "events s3://stoker/events-$ROLE", also: everybody}, // uses only the store
-		"inspect":        {args: "s3://stoker/penguin-data/schema", also: everybody},
-		"schema infer":   {args: "s3://stoker/penguin-data/examples", also: everybody},
-		"doctor":         {args: "--quick", also: everybody},
+		// Uses only the store.
+		"upload":       {args: "events s3://stoker/events-$ROLE", also: everybody},
+		"inspect":      {args: "s3://stoker/penguin-data/schema", also: everybody},
+		"schema infer": {args: "s3://stoker/penguin-data/examples", also: everybody},
+		"doctor":       {args: "--quick", also: everybody},
 
 		"runs":           {also: also(bridge, dispatcher)},
 		"runs show":      {args: "monday", also: also(exporter)},
@@ -130,7 +133,8 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 				} else {
 					look = append(look, a)
 				}
-			case !slices.Contains(how.also, as) && as != access.Operator && (i+len(command))%2 == 0: // half of them are enough for one test
+			case !slices.Contains(how.also, as) && as != access.Operator && (i+len(command))%2 == 0:
+				// Half of them are enough for one test.
 				not = append(not, a)
 			}
 		}
@@ -178,7 +182,8 @@ func (a *attempt) run(ts *testscript.TestScript) {
 		}
 		return ts.Getenv(name)
 	})
-	cmd := exec.CommandContext(ctx, "stoker", strings.Fields(line)...) // testscript puts it on the path
+	// Testscript puts it on the path.
+	cmd := exec.CommandContext(ctx, "stoker", strings.Fields(line)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	cmd.Dir = ts.MkAbs(".")

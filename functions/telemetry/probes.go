@@ -98,7 +98,8 @@ func (p *Probes) ready(ctx context.Context) []string {
 
 // missing checks all needs at once.
 func (p *Probes) missing(ctx context.Context) (missing []string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.needTime) // the answer is cached for others too
+	// The answer is cached for others too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.needTime)
 	defer cancel()
 	names := slices.Sorted(maps.Keys(p.needs))
 	answers := make([]error, len(names))

@@ -90,7 +90,8 @@ func TestAnOverdueOperationIsReported(t *testing.T) {
 	telemetry.SetClock(tele, clock.now)
 	p := tele.Probes(t.Context(), nil)
 	bus := tele.Bus(stuck{bustest.NewMemory(0)})
-	go func() { _, _ = bus.Claim(context.Background(), "train", []string{"cpu"}, 5*time.Second) }() // it ends with the test
+	// It ends with the test.
+	go func() { _, _ = bus.Claim(context.Background(), "train", []string{"cpu"}, 5*time.Second) }()
 	for telemetry.Going(tele) == 0 {
 		time.Sleep(time.Millisecond)
 	}

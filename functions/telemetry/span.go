@@ -120,7 +120,8 @@ func FromEnviron(lookup func(name string) string) (Place, error) {
 	if !p.span().IsValid() {
 		return Place{}, fmt.Errorf("TRACEPARENT %.60q: expected 00-<32 hexadecimal digits>-<16>-<2>", p.Parent)
 	}
-	return PlaceOf(p.Within(context.Background())), nil // a TRACESTATE that can't be read is left out
+	// A TRACESTATE that can't be read is left out.
+	return PlaceOf(p.Within(context.Background())), nil
 }
 
 // TraceID returns the id of the trace; "" for the zero Place.

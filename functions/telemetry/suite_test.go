@@ -27,7 +27,8 @@ func TestABusWithTelemetryPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	bustest.RunInBubble(t, func(t *testing.T) bustest.Bus {
 		bus := bustest.NewMemory(bustest.Lease)
-		return watchedBus{counting(t).Bus(bus), bus} // traced messages would differ from those that were sent
+		// Traced messages would differ from those that were sent.
+		return watchedBus{counting(t).Bus(bus), bus}
 	})
 }
 

@@ -71,7 +71,8 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	}
 	linked(t, tunes[1], hexOf(tunes[0].SpanId))
 	linked(t, trains[0], lost)
-	linked(t, spans.named(t, "send jobs.train"), upstreamSpan) // the search's event completed the run; upstream's is a cause too
+	// The search's event completed the run; upstream's is a cause too.
+	linked(t, spans.named(t, "send jobs.train"), upstreamSpan)
 	announced := spans.named(t, "send events.model.trained")
 	if want := "00-" + upstreamTrace + "-" + hexOf(announced.SpanId) + "-01"; trained.Trace != want || string(announced.ParentSpanId) != string(trains[0].SpanId) {
 		t.Errorf("model.trained is at %s, want %s, below the attempt that made it", trained.Trace, want)

@@ -183,7 +183,8 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 				return nil, nil
 			}}
 			running.Go(func() { once(t, bus, f) })
-			time.AfterFunc(10*time.Minute, func() { bus.set(false) }) // its lease has expired long before
+			// Its lease has expired long before.
+			time.AfterFunc(10*time.Minute, func() { bus.set(false) })
 			time.Sleep(5 * time.Minute)
 		}
 		f := &function{handle: trainsAs("1")}

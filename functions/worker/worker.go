@@ -29,7 +29,8 @@ type Options struct {
 	Telemetry *telemetry.Telemetry // nil: jobs are not traced
 	Now       func() time.Time     // default time.Now; stamps progress
 
-	Ready func(context.Context) error // waits until a job can be worked on; none is claimed before. nil: always
+	// Waits until a job can be worked on; none is claimed before. nil: always.
+	Ready func(context.Context) error
 }
 
 // New returns a worker on bus. Nothing runs before Run or Once.
@@ -200,8 +201,10 @@ type Function interface {
 type Task struct {
 	Job     events.Job
 	Attempt events.Attempt
-	Report  func(events.Progress) // cheap, never blocks; fills in Job, Pipeline, Run, Attempt and Time
-	Prove   func() error          // events.ErrLeaseLost unless the job's lease is provably held; called right before each effect
+	// Cheap, never blocks; fills in Job, Pipeline, Run, Attempt and Time.
+	Report func(events.Progress)
+	// events.ErrLeaseLost unless the job's lease is provably held; called right before each effect
+	Prove func() error
 
 	// WithoutSlot gives the worker's slot to other jobs while wait runs, and keeps the lease. It
 	// returns the error of wait, or Later if no slot is free then. It is nil in a worker that works

@@ -139,7 +139,8 @@ func TestDispositions(t *testing.T) {
 		"a crash has its own":                      {events.FailureCrash, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
 		"too much memory counts as a crash":        {events.FailureResources, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
 		"cancelled is over":                        {events.FailureCancelled, worker.Limits{Attempts: 3, Crashes: 3}, 1, true},
-		"an outage has no limit":                   {events.FailureUnavailable, worker.Limits{Attempts: 1, Crashes: 1}, 65, false}, // in an hour: after 1, 2, ... 32 s, then each minute
+		// In an hour: after 1, 2, ... 32 s, then each minute.
+		"an outage has no limit": {events.FailureUnavailable, worker.Limits{Attempts: 1, Crashes: 1}, 65, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,7 +200,8 @@ func TestAJobWhoseEndWasAnnouncedIsNotWorkedOnAgain(t *testing.T) {
 			if published := evs(t, bus, events.KindTrainingFailed); f.calls.Load() != 0 || len(published) != 1 || left(t, bus) {
 				t.Errorf("%s: worked on it %d times, published %d events", kind, f.calls.Load(), len(published))
 			}
-			if deadLetters := len(dead(t, bus)); deadLetters != 0 { // it was stored before the event was published
+			// It was stored before the event was published.
+			if deadLetters := len(dead(t, bus)); deadLetters != 0 {
 				t.Errorf("%s: %d dead letters", kind, deadLetters)
 			}
 		})

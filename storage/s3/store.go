@@ -157,7 +157,8 @@ func (s *Store) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 		}
 		err = fault(ctx, "put", ref, err)
 		if cond.IfMatch != "" && errors.Is(err, storage.ErrNotFound) {
-			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err) // the object to replace is gone
+			// The object to replace is gone.
+			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err)
 		}
 		return storage.Object{}, err
 	}

@@ -136,7 +136,8 @@ func TestPassingErrorsAreRetriedWithALimit(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			if !strings.Contains(string(body), "content") { // the chunks of the signature surround it
+			// The chunks of the signature surround it.
+			if !strings.Contains(string(body), "content") {
 				t.Errorf("sent again: %q", body)
 			}
 			w.Header().Set("ETag", `"etag"`)

@@ -40,7 +40,9 @@ type Fault struct {
 	Delay      time.Duration
 	Refuse     error // returned, without any effect
 	LoseAnswer bool  // the call takes effect, and ErrUnavailable is returned
-	ResetAt    int64 // > 0: the stream (Open's, or Put's body) breaks before this byte (from 1) with ErrUnavailable
+	// If above 0, the stream (Open's, or Put's body) breaks before this byte (from 1) with
+	// ErrUnavailable.
+	ResetAt    int64
 	TruncateAt int64 // > 0: Open's stream ends before this byte as if it were complete
 	FlipAt     int64 // > 0: this byte of Open's stream is changed
 }

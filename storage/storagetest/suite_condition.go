@@ -24,7 +24,8 @@ func race(t *testing.T, s Subject, key string, cond storage.Condition) {
 	for i := range writers {
 		g.Go(func() error {
 			<-begin
-			me := fmt.Sprintf("writer %d after %s", i, cond.IfMatch) // unique: an ETag may depend on the content
+			// unique: an ETag may depend on the content
+			me := fmt.Sprintf("writer %d after %s", i, cond.IfMatch)
 			_, err := s.Store.PutIf(t.Context(), s.Root.Join(key), []byte(me), cond)
 			if err == nil {
 				won.Add(1)

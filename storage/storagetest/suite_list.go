@@ -30,7 +30,9 @@ func listOrder(t *testing.T, s Subject) {
 	keys := []string{"a-b/c", "a.b", "a/b", "a/b-c/d", "a/b.c", "a0", "a!", "b", "B", "é", "z/z/z/z", "日"}
 	for _, key := range keys[:] {
 		if key == "a/b" {
-			key = "a/bb" // a file system can't hold "a/b" together with "a/b/..."; the suite does not require it
+			// A file system can't hold "a/b" together with "a/b/..."; the suite does not require
+			// it.
+			key = "a/bb"
 		}
 		put(t, s, key, "x")
 	}

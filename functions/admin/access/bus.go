@@ -12,7 +12,8 @@ import (
 type Permissions struct {
 	Publish   Subjects `json:"publish"`
 	Subscribe Subjects `json:"subscribe"`
-	Inbox     string   `json:"inbox"` // for clients: --nats-inbox, or inbox_prefix of a context of the nats tool
+	// For clients: --nats-inbox, or inbox_prefix of a context of the nats tool.
+	Inbox string `json:"inbox"`
 }
 
 // Subjects of one direction.
@@ -159,7 +160,8 @@ func (g *grant) bridge() {
 	g.connect()
 	g.to("take bucket notifications")
 	g.take(events.StreamBuckets, bridging)
-	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // not created with the streams: a tenant may have no bridge
+	// Not created with the streams: a tenant may have no bridge.
+	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter))
 	g.get(events.StreamBuckets)
 	g.deadLetter()
 	g.to("check what an event will do")

@@ -155,7 +155,8 @@ func TestAHostRepliesBelowItsSubjectOnly(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := askHost(t.Context(), server.as(t, "acme", access.Worker)); err != nil { // processed after those
+	// Processed after the earlier requests.
+	if err := askHost(t.Context(), server.as(t, "acme", access.Worker)); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-handled; got != "" || len(handled) > 0 {

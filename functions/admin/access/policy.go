@@ -10,8 +10,9 @@ import (
 
 // Place is where a deployment, or one tenant of it, keeps its objects.
 type Place struct {
-	Root   storage.Ref   // where artifacts are: a bucket, or a prefix in one
-	Inputs []storage.Ref // where upstream puts the objects that its events name, unless that is below Root
+	Root storage.Ref // where artifacts are: a bucket, or a prefix in one
+	// Where upstream puts the objects that its events name, unless that is below Root.
+	Inputs []storage.Ref
 
 	// ListAll lets roles list whole buckets instead of their own prefixes. Amazon S3 needs it:
 	// without permission to list the bucket it answers 403 for a missing object, instead of

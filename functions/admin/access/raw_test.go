@@ -50,7 +50,8 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 	server.as(t, "acme", access.Operator) // makes the streams
 	for role, subjects := range map[access.Role][]string{
 		access.Upstream: {
-			"$JS.API.DIRECT.GET.EVENTS.events.examples-ready.taxi.monday.1", // another pipeline's event
+			// Another pipeline's event.
+			"$JS.API.DIRECT.GET.EVENTS.events.examples-ready.taxi.monday.1",
 			"$JS.acme.API.DIRECT.GET.EVENTS.events.examples-ready.taxi.monday.1", "$JS.acme.API.STREAM.PURGE.EVENTS", "$KV.PIPELINES.penguin",
 			"$JS.API.DIRECT.GET.EVENTS", // with any body
 			"$JS.API.STREAM.MSG.GET.EVENTS", "$JS.API.STREAM.DELETE.EVENTS", "$JS.API.STREAM.PURGE.EVENTS", "$JS.API.STREAM.MSG.DELETE.EVENTS",
@@ -58,7 +59,8 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 			"events.examples-ready.penguin", // the run is missing: not the subject of an event
 		},
 		access.Console: {
-			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.CREATE.EVENTS.dispatch.events.>", // in the dispatcher's place
+			// In place of the dispatcher.
+			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.CREATE.EVENTS.dispatch.events.>",
 			"$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.PAUSE.EVENTS.dispatch",
 			"$JS.API.CONSUMER.CREATE.JOBS.mine", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu", "$JS.ACK.JOBS.train-cpu.1.1.1.1.1",
 			"$JS.API.STREAM.SNAPSHOT.EVENTS", "$JS.API.STREAM.RESTORE.EVENTS", "$JS.SNAPSHOT.RESTORE.EVENTS.id",

@@ -13,14 +13,19 @@ type Role string
 
 // The roles of a deployment.
 const (
-	Upstream   Role = "upstream"   // publishes the events of its pipelines, and uploads what they name
+	// Publishes the events of its pipelines, and uploads what they name.
+	Upstream   Role = "upstream"
 	Dispatcher Role = "dispatcher" // joins events and enqueues jobs; does not use the store
 	Worker     Role = "worker"     // works on jobs: reads inputs, writes models
-	Bridge     Role = "bridge"     // publishes events for uploads and for HTTP requests, and checks what they will do
-	Console    Role = "console"    // reads everything, changes nothing
-	Notifier   Role = "notifier"   // sends failures to a webhook; does not use the store
-	Exporter   Role = "exporter"   // sends lineage to a catalog: reads like the console, with a consumer of events
-	Operator   Role = "operator"   // whatever Stoker can do in the account: creates streams, deploys, retries, cancels, collects garbage
+	// Publishes events for uploads and for HTTP requests, and checks what they will do.
+	Bridge   Role = "bridge"
+	Console  Role = "console"  // reads everything, changes nothing
+	Notifier Role = "notifier" // sends failures to a webhook; does not use the store
+	// Sends lineage to a catalog: reads like the console, with a consumer of events.
+	Exporter Role = "exporter"
+	// Everything that Stoker can do in the account: creates streams, deploys, retries, cancels,
+	// collects garbage.
+	Operator Role = "operator"
 )
 
 // Roles lists every role.
@@ -47,11 +52,14 @@ func names(roles []Role, between string) string {
 // Scope narrows a role. A field that a role does not use is refused, so that no operator relies on
 // a limit without effect.
 type Scope struct {
-	Pipelines []string      // of an upstream: pipelines whose events it may publish; at least one
-	Kinds     []events.Kind // of an upstream: kinds of these events; default: examples.ready and transform.ready
-	Classes   []string      // of a worker: classes whose jobs it may claim; default: any
-	Names     []string      // of a notifier or an exporter: names of its consumers; default: the one of its command
-	Inbox     string        // prefix for replies; default: _INBOX. and the role; a User's: _INBOX. and its name
+	Pipelines []string // of an upstream: pipelines whose events it may publish; at least one
+	// Of an upstream: kinds of these events; default: examples.ready and transform.ready.
+	Kinds   []events.Kind
+	Classes []string // of a worker: classes whose jobs it may claim; default: any
+	// Of a notifier or an exporter: names of its consumers; default: the one of its command.
+	Names []string
+	// Prefix for replies; default: _INBOX. and the role; a User's: _INBOX. and its name.
+	Inbox string
 }
 
 // check also refuses what would be more than one token of a subject.

@@ -22,7 +22,9 @@ type Account struct {
 
 // Limits are what a tenant may use of JetStream. A zero value stands for the defaults.
 type Limits struct {
-	Store     string // on all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
+	// On all servers together, counting each replica: a number with KB, MB, GB or TB; default:
+	// 32GB.
+	Store     string
 	Memory    string // the same, in memory: PROGRESS, of 128 MiB, for each replica; default 1GB
 	Streams   int    // buckets are streams too; default 32
 	Consumers int    // of each stream; default 10000
@@ -33,7 +35,8 @@ type User struct {
 	Name  string // unique in its account; default: the role
 	Role  Role
 	Scope Scope
-	Key   string // the public key, U..., or $NAME of an environment variable of the server that contains it
+	// The public key, U..., or $NAME of an environment variable of the server that contains it.
+	Key string
 }
 
 // Title returns the name of the user.

@@ -149,7 +149,8 @@ func serveStore(ctx context.Context, dir, address string) error {
 // objects is a store with a policy for each role.
 type objects struct {
 	endpoint, ca string
-	keys         func(user, secret string) credentials.Value // credentials of a user; nil: its name and its secret
+	// Credentials of a user; nil: its name and its secret.
+	keys func(user, secret string) credentials.Value
 }
 
 // startObjects runs a store with buckets, each with the policy of all roles that may use it.

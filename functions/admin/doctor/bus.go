@@ -150,7 +150,8 @@ func size(bytes uint64) string {
 // How far a clock may be off: it is compared with certificates, credentials and deadlines, and S3
 // rejects requests signed 15 minutes off.
 const (
-	exact      = 2 * time.Second // the resolution of answers: whole seconds, of a clock that servers read once a second
+	// The resolution of answers: whole seconds, of a clock that servers read once a second.
+	exact      = 2 * time.Second
 	skewed     = 5 * time.Second
 	farSkewed  = 5 * time.Minute
 	setYourOwn = "have this machine's clock and the server's set by NTP"

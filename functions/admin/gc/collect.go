@@ -12,10 +12,11 @@ import (
 
 // Options say what may be removed.
 type Options struct {
-	Root       storage.Ref   // root of artifacts, as for the trainer
-	OlderThan  time.Duration // nothing younger is removed
-	KeepModels int           // models kept of each pipeline, newest first, in addition to those they started from; 0: all
-	DryRun     bool          // only reports what would be removed
+	Root      storage.Ref   // root of artifacts, as for the trainer
+	OlderThan time.Duration // nothing younger is removed
+	// Models kept of each pipeline, newest first, in addition to those they started from; 0: all.
+	KeepModels int
+	DryRun     bool // only reports what would be removed
 
 	// Keep lists models that are kept whatever their age, because pipelines and waiting runs name
 	// them. It is called once, right before the first model is removed, and not if none may be.

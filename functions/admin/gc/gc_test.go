@@ -104,7 +104,8 @@ func TestObjectsOfOthersStay(t *testing.T) {
 		hex := fmt.Sprintf("%064x", 7)
 		for _, key := range []string{
 			"penguin-data/Split-train/data.gz",
-			"copies/model/" + hex + "/a1/saved_model.pb",                // looks like an output, but of no execution here
+			// Looks like an output, but of no execution here.
+			"copies/model/" + hex + "/a1/saved_model.pb",
 			"penguin/Trainer/.system/executor_execution/7/executor.log", // TFX's own
 			"penguin/Trainer/.system/" + hex + "/notes.txt",
 			"penguin/Trainer/readme.txt",

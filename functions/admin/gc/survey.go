@@ -12,7 +12,9 @@ import (
 
 // execution is what the store holds of one execution.
 type execution struct {
-	place storage.Place // without an attempt: it distinguishes executions, because the same one may have been done at two places
+	// Without an attempt: it distinguishes executions, because the same one may have been done at
+	// two places.
+	place storage.Place
 	parts []part
 }
 

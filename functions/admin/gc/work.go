@@ -42,7 +42,8 @@ func readWork(ctx context.Context, queue events.JobQueue, root storage.Ref, o *o
 // that a worker has begun. Trials of such a job have left states and models for later trials and
 // for the search's end, in attempts that only its study knows.
 func (w *work) readLeases(ctx context.Context, root storage.Ref) error {
-	if err := w.List(ctx, events.KVLeases, events.KVGates); err != nil { // dispatchers write to the latter every minute
+	// Dispatchers write to the latter every minute.
+	if err := w.List(ctx, events.KVLeases, events.KVGates); err != nil {
 		return err
 	}
 	for job := range maps.Collect(w.Leases()) {

@@ -159,7 +159,8 @@ func TestTheCheckpointOfARunWithoutAnOutcomeStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w world) {
-				w.announce("earlier", w.commit(9, "a"), storage.Place{}) // the sequence of the event that completed the run
+				// The sequence of the event that completed the run.
+				w.announce("earlier", w.commit(9, "a"), storage.Place{})
 				w.checkpointFor(trainer, 1, "j1")
 				w.join(w.bus, joinOf(nil))
 				c.then(w)

@@ -25,7 +25,8 @@ func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
 		t.Fatalf("%d features, error %v", len(s.Features), err)
 	}
 	runtime.ReadMemStats(&after)
-	if made := after.TotalAlloc - before.TotalAlloc; made > 10<<30 { // step by step it would be a terabyte
+	// Step by step it would be a terabyte.
+	if made := after.TotalAlloc - before.TotalAlloc; made > 10<<30 {
 		t.Errorf("it took %d bytes of memory, one after another", made)
 	}
 }

@@ -27,28 +27,34 @@ type Mixed struct {
 
 // Split is one split of an Examples artifact.
 type Split struct {
-	Name        string    `json:"name"` // "" for files that are in no split
-	Files       int       `json:"files"`
-	Bytes       int64     `json:"bytes"`
-	Compression string    `json:"compression"` // gzip or none
-	Payload     string    `json:"payload"`     // tf.Example, tf.SequenceExample, or unknown
-	Records     int64     `json:"records"`
-	Complete    bool      `json:"complete"`                  // false: the limit was reached, and there are more records
-	Read        int64     `json:"read"`                      // bytes of files that were read
-	Malformed   int64     `json:"malformed,omitempty"`       // number of records that are neither a tf.Example nor a tf.SequenceExample
-	FirstBad    string    `json:"first_malformed,omitempty"` // position of the first of them: file and number, from 0
-	Damaged     int       `json:"damaged,omitempty"`         // number of files that are not valid TFRecord from some position on: the records before that are counted
-	FirstDamage string    `json:"first_damage,omitempty"`    // the first such error
-	Features    []Feature `json:"features"`                  // according to the first records
+	Name        string `json:"name"` // "" for files that are in no split
+	Files       int    `json:"files"`
+	Bytes       int64  `json:"bytes"`
+	Compression string `json:"compression"` // gzip or none
+	Payload     string `json:"payload"`     // tf.Example, tf.SequenceExample, or unknown
+	Records     int64  `json:"records"`
+	Complete    bool   `json:"complete"` // false: the limit was reached, and there are more records
+	Read        int64  `json:"read"`     // bytes of files that were read
+	// Number of records that are neither a tf.Example nor a tf.SequenceExample.
+	Malformed int64 `json:"malformed,omitempty"`
+	// Position of the first of them: file and number, from 0.
+	FirstBad string `json:"first_malformed,omitempty"`
+	// Number of files that are not valid TFRecord from some position on: the records before that
+	// are counted.
+	Damaged     int       `json:"damaged,omitempty"`
+	FirstDamage string    `json:"first_damage,omitempty"` // the first such error
+	Features    []Feature `json:"features"`               // according to the first records
 	Rows        []Row     `json:"rows,omitempty"`
 }
 
 // Feature describes a feature according to the first records of a split.
 type Feature struct {
-	Name     string `json:"name"`
-	Type     string `json:"type"`                 // bytes, float, int64; empty if no record has a value
-	Other    string `json:"other_type,omitempty"` // type of values of another type, if there are any
-	OtherAt  string `json:"other_at,omitempty"`   // position of the first of these: file and number, from 0
+	Name string `json:"name"`
+	Type string `json:"type"` // bytes, float, int64; empty if no record has a value
+	// Type of values of another type, if there are any.
+	Other string `json:"other_type,omitempty"`
+	// Position of the first of these: file and number, from 0.
+	OtherAt  string `json:"other_at,omitempty"`
 	Sequence bool   `json:"sequence,omitempty"`
 	Present  int    `json:"present"`    // number of records that have it
 	Of       int    `json:"of"`         // number of records that were examined
@@ -229,7 +235,8 @@ func (l *looker) look(data []byte, at string) {
 			l.split.Payload = payloadUnknown
 		}
 	case l.split.Payload == "", l.split.Payload == payloadUnknown, payload == payloadSequence:
-		l.split.Payload = payload // without lists a tf.SequenceExample can't be distinguished from a tf.Example
+		// Without lists a tf.SequenceExample can't be distinguished from a tf.Example.
+		l.split.Payload = payload
 	}
 	l.features.add(row, at, l.split.Records < looked)
 	if l.split.Records < int64(l.rows) {

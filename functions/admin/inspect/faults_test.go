@@ -18,7 +18,8 @@ func TestFaultsOfRecordsAreSaid(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for file, at := range map[string]int{"data-0": 150, "data-1": 3} { // also after the first records
+	// Also after the first records.
+	for file, at := range map[string]int{"data-0": 150, "data-1": 3} {
 		var records [][]byte
 		for i := range 200 {
 			b := new(example.Builder).Int64("age", int64(i)).Float("size", 1.5)

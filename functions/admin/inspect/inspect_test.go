@@ -201,7 +201,8 @@ func TestACountStopsAtTheLimit(t *testing.T) {
 
 func TestEventsStopAtTheLimit(t *testing.T) {
 	t.Parallel()
-	r := look(t, artifacts["penguin-model-run"], inspect.Options{Limit: 5600}) // all of train's 5519 bytes, 81 of validation's
+	// All 5519 bytes of train, and 81 of validation.
+	r := look(t, artifacts["penguin-model-run"], inspect.Options{Limit: 5600})
 	if r.Events.Complete || len(r.Events.Runs) != 2 || len(r.Events.Runs[0].Tags) != 4 || len(r.Events.Runs[1].Tags) != 0 {
 		t.Errorf("events: %+v", r.Events)
 	}

@@ -198,7 +198,8 @@ func (s *Source) unknown(ctx context.Context) error {
 // Keras keeps a model, or a table. It returns "" for any other file.
 func unread(name string, head []byte) string {
 	switch {
-	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")): // the signature of the HDF5 File Format Specification, III.A
+	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")):
+		// The signature of the HDF5 File Format Specification, III.A.
 		return "HDF5, which is not read here: load it into its model with Keras, and save that with model.export(folder)"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && path.Ext(name) == ".keras":
 		return "a zip in Keras's own format, which is not read here: load it with tf.keras.models.load_model, and save it with model.export(folder)"

@@ -20,7 +20,8 @@ type Model struct {
 
 // Format is a model in one format.
 type Format struct {
-	Name  string `json:"name"` // Format-Serving, or the directory that older versions of TFX used: export/.../<number>
+	// Format-Serving, or the directory that older versions of TFX used: export/.../<number>
+	Name  string `json:"name"`
 	Kind  Kind   `json:"kind,omitempty"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`

@@ -19,9 +19,10 @@ import (
 
 // SavedModel describes a model that TensorFlow can serve.
 type SavedModel struct {
-	TensorFlow  string         `json:"tensorflow"` // version that wrote it, according to the file
-	Tags        []string       `json:"tags"`
-	Fingerprint string         `json:"fingerprint,omitempty"` // checksum of saved_model.pb, hexadecimal
+	TensorFlow string   `json:"tensorflow"` // version that wrote it, according to the file
+	Tags       []string `json:"tags"`
+	// Checksum of saved_model.pb, hexadecimal.
+	Fingerprint string         `json:"fingerprint,omitempty"`
 	Signatures  []Signature    `json:"signatures"`
 	Variables   []Variable     `json:"variables"`
 	Weights     int64          `json:"weights"` // numbers in all variables

@@ -20,8 +20,9 @@ import (
 type Schema struct {
 	Features     []SchemaFeature `json:"features"`
 	Environments []string        `json:"environments,omitempty"`
-	Tensors      []string        `json:"tensors"`          // tensors that are read with it: the names of TensorFlow's feature spec
-	Unread       string          `json:"unread,omitempty"` // why nothing can be read with it
+	// Tensors that are read with it: the names of TensorFlow's feature spec.
+	Tensors []string `json:"tensors"`
+	Unread  string   `json:"unread,omitempty"` // why nothing can be read with it
 }
 
 // SchemaFeature is one feature of a schema; those of a struct are called <struct>.<feature>.

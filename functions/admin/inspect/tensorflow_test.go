@@ -82,7 +82,8 @@ def check(input):
 		t.Errorf("rows: TensorFlow - here +\n%s", diff)
 	}
 	saved := look(t, dir, inspect.Options{}).Checkpoint
-	if saved.Latest != filepath.Base(want.Saved) || len(saved.Saved) != 1 || saved.Saved[0].Weights != 7 { // 2 x 3, and the save counter
+	// 2 x 3, and the save counter
+	if saved.Latest != filepath.Base(want.Saved) || len(saved.Saved) != 1 || saved.Saved[0].Weights != 7 {
 		t.Errorf("checkpoint: %+v, expected %s with 7 numbers", saved, want.Saved)
 	}
 }

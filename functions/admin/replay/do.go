@@ -132,7 +132,8 @@ func (w *work) begin(ctx context.Context, i int) error {
 	case err != nil:
 		w.move(i, closed, Progress{Did: Skipped, Err: err})
 	case done.Job == "":
-		w.move(i, closed, done) // the run waits for more events, or for admission: no outcome is expected
+		// The run waits for more events, or for admission: no outcome is expected.
+		w.move(i, closed, done)
 	default:
 		w.move(i, begun, done)
 	}

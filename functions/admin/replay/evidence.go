@@ -31,9 +31,10 @@ func needsOf(trained *events.ModelTrained) (n needs) {
 // timelines are what the log holds of all runs.
 type timelines struct {
 	*runs.Snapshot
-	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
-	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, except those that reuse it
-	latest map[string]Run                     // by pipeline: the run whose model was announced last
+	made map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
+	// The newest HParamsReady of an execution, except those that reuse it.
+	found  map[storage.Place]*events.Recorded
+	latest map[string]Run // by pipeline: the run whose model was announced last
 }
 
 // readLog reads the log once. Invalid events belong to no run: they are dead letters.

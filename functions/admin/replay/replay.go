@@ -40,10 +40,14 @@ const (
 	Leave Action = "leave" // nothing is missing, or nothing can be done
 	Join  Action = "join"  // its events are handled again: it may wait for more, or get its job
 	Offer Action = "offer" // the same job is enqueued again
-	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
-	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others need them: the same search again
+	// Its model is gone or damaged: the same execution again, as another generation.
+	Train Action = "train"
+	// The hyperparameters that its search found are gone or damaged, and others need them: the same
+	// search again.
+	Tune  Action = "tune"
 	Force Action = "force" // another execution, on request
-	Stuck Action = "stuck" // nothing: the run's state can't be read, or an input of its job is gone for good
+	// nothing: the run's state can't be read, or an input of its job is gone for good
+	Stuck Action = "stuck"
 )
 
 // Run identifies a run.
@@ -55,7 +59,8 @@ type Step struct {
 	Action   Action        `json:"action"`
 	Why      string        `json:"why"`
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
-	After    []Run         `json:"after,omitempty"` // runs whose outcomes come first: those of the steps in after
+	// Runs whose outcomes come first: those of the steps in after.
+	After []Run `json:"after,omitempty"`
 
 	completed uint64     // sequence of the run's newest event: steps are executed in this order
 	again     join.Retry // how the job differs from the first one

@@ -49,7 +49,8 @@ func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.Dea
 	if err != nil {
 		return fmt.Errorf("retry dead letter %d: %w", deadLetter.Sequence, err)
 	}
-	if err := bus.DeleteDeadLetter(ctx, deadLetter.Sequence); !errors.Is(err, events.ErrNotFound) { // another retry has deleted it
+	// Another retry has deleted it.
+	if err := bus.DeleteDeadLetter(ctx, deadLetter.Sequence); !errors.Is(err, events.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -67,7 +67,9 @@ func TestARetriedJobIsTheSameExceptForItsRequest(t *testing.T) {
 	t.Parallel()
 	bus := bustest.NewMemory(0)
 	deadLetter := deadLettered(t, bus, job())
-	for range 2 { // the second time as after a crash between the two steps, or as another client that also retries it
+	// The second time as after a crash between the two steps, or as another client that also
+	// retries it.
+	for range 2 {
 		if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err != nil {
 			t.Fatal(err)
 		}

@@ -23,12 +23,14 @@ type Report struct {
 	Then  Side `json:"then"`
 	Again Side `json:"again"`
 
-	Inputs  []string `json:"inputs,omitempty"` // inputs that were read this time and not then, or the other way round
-	Files   []string `json:"files,omitempty"`  // files whose bytes differ
+	// Inputs that were read this time and not then, or the other way round.
+	Inputs  []string `json:"inputs,omitempty"`
+	Files   []string `json:"files,omitempty"` // files whose bytes differ
 	Metrics []Metric `json:"metrics,omitempty"`
 	Weights *Weights `json:"weights,omitempty"` // nil if the files are the same
 	Note    string   `json:"note,omitempty"`    // why there are none
-	Hint    string   `json:"hint,omitempty"`    // why a difference may not be a fault, and what to do
+	// Why a difference may not be a fault, and what to do.
+	Hint string `json:"hint,omitempty"`
 }
 
 // Side is one of the two models.
@@ -44,8 +46,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	EqualFiles   Verdict = "equal files"      // the same digest
-	EqualWeights Verdict = "equal weights"    // equal to the last bit, and metrics too; other files differ, as protos that TensorFlow writes do
+	EqualFiles Verdict = "equal files" // the same digest
+	// Equal to the last bit, and metrics too; other files differ, as protos that TensorFlow writes
+	// do.
+	EqualWeights Verdict = "equal weights"
 	Within       Verdict = "within tolerance" // weights and metrics differ by at most the tolerance
 	Different    Verdict = "different"
 )
@@ -59,8 +63,9 @@ type Metric struct {
 
 // Options of Compare.
 type Options struct {
-	Tolerance float64 // the largest absolute difference of a weight or a metric that counts as the same
-	Dir       string  // for temporary copies of weights; default: the system's temporary directory
+	// The largest absolute difference of a weight or a metric that counts as the same.
+	Tolerance float64
+	Dir       string // for temporary copies of weights; default: the system's temporary directory
 }
 
 // Compare compares two models by their events and manifests, and by their weights if the files

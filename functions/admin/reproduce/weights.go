@@ -17,10 +17,11 @@ import (
 
 // Weights compares the variables of two models.
 type Weights struct {
-	Compared int      `json:"compared"`           // number of numbers that were compared
-	Largest  float64  `json:"largest_difference"` // largest absolute difference
-	Where    string   `json:"where,omitempty"`    // the variable that has it
-	Unlike   []string `json:"unlike,omitempty"`   // variables that only one model has, or that differ in shape or type
+	Compared int     `json:"compared"`           // number of numbers that were compared
+	Largest  float64 `json:"largest_difference"` // largest absolute difference
+	Where    string  `json:"where,omitempty"`    // the variable that has it
+	// Variables that only one model has, or that differ in shape or type.
+	Unlike []string `json:"unlike,omitempty"`
 }
 
 var errNoWeights = errors.New("a model has no variables in Format-Serving")

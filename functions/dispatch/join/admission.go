@@ -22,9 +22,10 @@ type Admission struct {
 
 // Position is the position of one run in the queue.
 type Position struct {
-	Run          string `json:"run"`
-	Sequence     uint64 `json:"sequence"`                // that of the run's newest event when it was added
-	SupersededBy string `json:"superseded_by,omitempty"` // the run that took its position; this run is about to end
+	Run      string `json:"run"`
+	Sequence uint64 `json:"sequence"` // that of the run's newest event when it was added
+	// The run that took its position; this run is about to end.
+	SupersededBy string `json:"superseded_by,omitempty"`
 }
 
 // maxWaiting keeps an admission within one message of the bus. Further runs are not listed: their

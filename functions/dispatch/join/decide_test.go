@@ -267,10 +267,11 @@ func TestAJoinSaysWhichEventsItIgnores(t *testing.T) {
 		event join.Event
 		want  string
 	}{
-		"its own":                        {waiting, first, ""},
-		"a second of the kind":           {waiting, second, "has its transform.ready already: event 1"},
-		"one that it lacks":              {waiting, at(3, "h", tuned()), ""},
-		"an older one of the kind":       {join.Decide(both, "monday", []join.Event{second}), first, ""}, // it replaces the newer one
+		"its own":              {waiting, first, ""},
+		"a second of the kind": {waiting, second, "has its transform.ready already: event 1"},
+		"one that it lacks":    {waiting, at(3, "h", tuned()), ""},
+		// It replaces the newer one.
+		"an older one of the kind":       {join.Decide(both, "monday", []join.Event{second}), first, ""},
 		"a second, when it was complete": {complete, at(4, "h2", tuned()), "has its hparams.ready already: event 3"},
 		"another, when it was complete":  {complete, at(4, "e", raw), "had all that it waits for with event 3"},
 		"of a run that was cancelled":    {waiting.End(events.FailureCancelled, "cancelled", time.Unix(1, 0)), at(4, "h", tuned()), "had ended: cancelled"},

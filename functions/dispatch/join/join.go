@@ -32,33 +32,40 @@ type State string
 // A join's state only advances: from waiting to complete to dispatched, or from waiting or complete
 // to ended.
 const (
-	Waiting    State = "waiting"    // events are missing; the run may have a search for its hyperparameters
-	Complete   State = "complete"   // the training is pinned, and has no job yet
-	Dispatched State = "dispatched" // the training has its job, which is on the queue, was on it, or is about to be
-	Ended      State = "ended"      // there will be no training; the join stays, so that a late event starts nothing
+	// Events are missing; the run may have a search for its hyperparameters.
+	Waiting  State = "waiting"
+	Complete State = "complete" // the training is pinned, and has no job yet
+	// The training has its job, which is on the queue, was on it, or is about to be.
+	Dispatched State = "dispatched"
+	// There will be no training; the join stays, so that a late event starts nothing.
+	Ended State = "ended"
 )
 
 // Join is what is known of one run of one pipeline: its events so far, and its stages. Once the
 // training is pinned, only State, Ending and the progress of the stages change. Of these a job
 // contains only Retry, so it is the same however often it is made.
 type Join struct {
-	Pipeline string    `json:"pipeline"`
-	Run      string    `json:"run"`
-	State    State     `json:"state"`
-	Events   []Event   `json:"events"`           // one of each kind, in the order of their sequence
-	Stages   []Stage   `json:"stages,omitempty"` // tune, if the run has a search, then train
-	Began    time.Time `json:"began,omitzero"`   // when it was first written, by the clock of the dispatcher that wrote it
-	Ending   *Ending   `json:"ending,omitempty"`
+	Pipeline string  `json:"pipeline"`
+	Run      string  `json:"run"`
+	State    State   `json:"state"`
+	Events   []Event `json:"events"`           // one of each kind, in the order of their sequence
+	Stages   []Stage `json:"stages,omitempty"` // tune, if the run has a search, then train
+	// When it was first written, by the clock of the dispatcher that wrote it.
+	Began  time.Time `json:"began,omitzero"`
+	Ending *Ending   `json:"ending,omitempty"`
 }
 
 // Ending says why a run has no training.
 type Ending struct {
-	Kind      events.FailureKind `json:"kind"` // incomplete, cancelled or input
-	Message   string             `json:"message"`
-	At        time.Time          `json:"at"`                  // by the bus's clock
-	Through   uint64             `json:"through,omitempty"`   // the run's events in the log up to this sequence led to it; later ones change nothing
-	Announced bool               `json:"announced,omitempty"` // the event that announces it is in the log
-	Checked   bool               `json:"checked,omitempty"`   // no job of the run is on the queue, and no dispatcher is about to enqueue one
+	Kind    events.FailureKind `json:"kind"` // incomplete, cancelled or input
+	Message string             `json:"message"`
+	At      time.Time          `json:"at"` // by the bus's clock
+	// The run's events in the log up to this sequence led to it; later ones change nothing.
+	Through uint64 `json:"through,omitempty"`
+	// The event that announces it is in the log.
+	Announced bool `json:"announced,omitempty"`
+	// No job of the run is on the queue, and no dispatcher is about to enqueue one.
+	Checked bool `json:"checked,omitempty"`
 }
 
 // Event is one event of the log as a join keeps it: the parts that the run's jobs need.

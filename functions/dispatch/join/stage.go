@@ -28,16 +28,18 @@ type Stage struct {
 	// is enqueued then, so that a run that has ended never has a job.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 
-	Retry   Retry  `json:"retry,omitzero"`    // how that job differs from the first one
-	After   uint64 `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
-	Outcome uint64 `json:"outcome,omitempty"` // sequence of the event with the outcome of Job, once it is recorded
+	Retry Retry  `json:"retry,omitzero"`  // how that job differs from the first one
+	After uint64 `json:"after,omitempty"` // outcomes up to this sequence are those of earlier jobs
+	// Sequence of the event with the outcome of Job, once it is recorded.
+	Outcome uint64 `json:"outcome,omitempty"`
 }
 
 // Latest is what "latest" meant when a stage was pinned.
 type Latest struct {
-	Hyperparameters string            `json:"hyperparameters,omitempty"`
-	BaseModel       string            `json:"base_model,omitempty"`
-	Spans           []events.Examples `json:"spans,omitempty"` // the pipeline's window, in the order of the spans
+	Hyperparameters string `json:"hyperparameters,omitempty"`
+	BaseModel       string `json:"base_model,omitempty"`
+	// The pipeline's window, in the order of the spans.
+	Spans []events.Examples `json:"spans,omitempty"`
 }
 
 // Wants says which "latest" values must be looked up for a due stage, all of them among earlier
@@ -46,7 +48,8 @@ type Wants struct {
 	Hyperparameters bool // the newest HParamsReady of the pipeline
 	BaseModel       bool // the newest ModelTrained
 	Blessed         bool // the newest model that is blessed
-	Spans           int  // the examples of so many spans: see Window; 0 for those that the run names
+	// The examples of so many spans: see Window; 0 for those that the run names.
+	Spans int
 }
 
 // Exists reports whether the run has this stage: the zero Stage does not exist.

@@ -139,7 +139,8 @@ func TestACancelIsOfOneJobNotOfTheExecutionThatItShares(t *testing.T) {
 	b := setup(t, nil)
 	cancelled := false
 	g := &stepper{steps: 20, every: 10}
-	g.after = func(_ context.Context, step int) error { // Tuesday's job is cancelled while Monday's trains
+	// Tuesday's job is cancelled while Monday's trains.
+	g.after = func(_ context.Context, step int) error {
 		if step == 15 && !cancelled {
 			cancelled = true
 			s := b.shift(t, b.store, g, "b1", 1)
@@ -166,7 +167,9 @@ func TestACancelRacingACommitHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	outcomes := map[bool]int{}
 	for write := 1; write < 12; write++ {
-		for fault := range 3 * 2 { // a fault in one of the first three conditional writes: it is refused, or its answer is lost
+		// A fault in one of the first three conditional writes: it is refused, or its answer is
+		// lost.
+		for fault := range 3 * 2 {
 			name := fmt.Sprintf("cancelled at write %d, fault %d", write, fault)
 			b := setup(t, writesModel)
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -27,7 +27,8 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 		b.lose(t, "penguin/")
 		changed := false
 		store := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
-			if c.Op == storagetest.OpOpen && c.Ref.Key == data && !changed { // the artifact is listed, and is about to be read
+			// The artifact is listed, and is about to be read.
+			if c.Op == storagetest.OpOpen && c.Ref.Key == data && !changed {
 				changed = true
 				change(t, b)
 			}

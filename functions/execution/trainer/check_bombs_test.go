@@ -96,7 +96,8 @@ func TestAModelThatAsksForTooMuchEndsWithItsCheck(t *testing.T) {
 					if c.event == cancelled {
 						cancel(errors.New("the job was cancelled"))
 					} else if len(pids) > 0 {
-						_ = syscall.Kill(slices.Min(pids), syscall.SIGTERM) // the child; the processes that it starts have higher ids
+						// The child; the processes that it starts have higher ids.
+						_ = syscall.Kill(slices.Min(pids), syscall.SIGTERM)
 					}
 				}()
 			}

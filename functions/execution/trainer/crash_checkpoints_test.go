@@ -110,7 +110,8 @@ func TestCheckpointsOfOrbaxSurviveCrashes(t *testing.T) {
 				}
 				last = max(found["resumed"], found["finished"])
 				if l.lostLease(n) {
-					last = found["resumed"] // a step that was finished after the last upload is lost with its machine
+					// A step that was finished after the last upload is lost with its machine.
+					last = found["resumed"]
 				}
 			}
 			if resumed := l.finish(crashes + 1)["resumed"]; resumed < last || resumed == 0 {
@@ -220,7 +221,8 @@ func TestBackupsOfKerasSurviveCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := openCrashLoop(t, interpreter, kerasLoop, c.keras, "STOKER_TEST_COPIES="+c.copies)
-			last, epochs := 0, map[string]int{} // the last finished backup, and the epochs of all backups
+			// The last finished backup, and the epochs of all backups.
+			last, epochs := 0, map[string]int{}
 			check := func(n int, found map[string]int) {
 				resumed := found["resumed"]
 				if resumed < last {
@@ -231,8 +233,9 @@ func TestBackupsOfKerasSurviveCrashes(t *testing.T) {
 				}
 				maps.Copy(epochs, found)
 				last = max(resumed, found["saved"])
-				overwritten := c.keras == "3" && found["writing"] > found["saved"] // Keras 3 has one backup
-				if c.copies == "1" {                                               // or a backup without its state
+				// Keras 3 has one backup.
+				overwritten := c.keras == "3" && found["writing"] > found["saved"]
+				if c.copies == "1" { // or a backup without its state
 					overwritten = found["weights"] > found["saved"]
 				}
 				if overwritten || l.lostLease(n) {

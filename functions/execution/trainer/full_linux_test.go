@@ -22,7 +22,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-const fullEnv = "TRAINER_TEST_FULL" // set in a process that may mount: it is root in a user namespace of its own
+// fullEnv is set in a process that may mount: it is root in a user namespace of its own.
+const fullEnv = "TRAINER_TEST_FULL"
 
 // inNamespace runs the test that calls it in a process that may mount, and reports whether this is
 // that process.

@@ -53,8 +53,10 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	first := handle(job(t, "j1", "monday", spec), "a1", 0, false)
 	handle(job(t, "j2", "tuesday", spec), "a2", 0, true)
 	b.loseModel(t, first)
-	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false) // any later job finds the commit broken
-	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit announces the commit's generation
+	// Any later job finds the commit broken.
+	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false)
+	// And a hit announces the commit's generation.
+	handle(job(t, "j4", "thursday", spec), "a4", 1, true)
 	handle(again(t, "j5", "monday", 1), "a5", 1, true)
 	if second.Execution != first.Execution || second.Model.Digest != first.Model.Digest {
 		t.Error("another execution")
@@ -131,7 +133,8 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	}
 	first := warm("j2", "a2", 0)
 	b.lose(t, "penguin/")
-	b.runner.run = func(a module.Assignment) (runner.Outcome, error) { // the model of a module that is not deterministic
+	// The model of a module that is not deterministic.
+	b.runner.run = func(a module.Assignment) (runner.Outcome, error) {
 		return runner.Outcome{}, errors.Join(second(writesModel(a)), os.WriteFile(filepath.Join(a.ServingModelDir, "other"), nil, 0o600))
 	}
 	remade, err := b.handle(t, again(t, "j3", "monday", 1), "a3")

@@ -24,12 +24,14 @@ type identity struct {
 	Shards      int                 `json:"shards"`
 	Transformed bool                `json:"transformed"`
 	Payload     string              `json:"payload_format,omitempty"` // unless it is tf.Example
-	Skew        *pipeline.Skew      `json:"skew,omitempty"`           // the comparison that its files passed; nil: none is needed
-	Salt        string              `json:"salt,omitempty"`
-	Workers     int                 `json:"workers,omitempty"`  // 0 for one
-	Strategy    string              `json:"strategy,omitempty"` // unless it follows from Workers
-	Model       string              `json:"model,omitempty"`    // the output that is accepted as a model, unless it is a SavedModel
-	Device      string              `json:"device,omitempty"`   // the requested device, unless it is a CPU
+	// The comparison that its files passed; nil: none is needed.
+	Skew     *pipeline.Skew `json:"skew,omitempty"`
+	Salt     string         `json:"salt,omitempty"`
+	Workers  int            `json:"workers,omitempty"`  // 0 for one
+	Strategy string         `json:"strategy,omitempty"` // unless it follows from Workers
+	// The output that is accepted as a model, unless it is a SavedModel.
+	Model  string `json:"model,omitempty"`
+	Device string `json:"device,omitempty"` // the requested device, unless it is a CPU
 
 	Deterministic bool `json:"deterministic,omitempty"` // unless the module always is
 }

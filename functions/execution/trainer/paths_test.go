@@ -39,7 +39,8 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	b := setup(t, func(a module.Assignment) (runner.Outcome, error) {
 		dir = attemptDir(a)
 		outcome, err := writesModel(a)
-		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // a text that is shortened
+		// A text that is shortened.
+		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]}
 		text, jsonErr := json.Marshal(map[string]string{"data": everyPath(a), a.TrainFiles[0]: "key"})
 		outcome.Settings = text
 		return outcome, errors.Join(err, jsonErr)
@@ -52,7 +53,8 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} { // a path that was cut leaves its beginning
+	// A path that was cut leaves its beginning.
+	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} {
 		if strings.Contains(string(text), path) {
 			t.Errorf("the event holds %s: %s", path, text)
 		}

@@ -27,7 +27,9 @@ import (
 
 const (
 	childEnv = "TRAINER_TEST_CHILD" // makes this test binary serve builtin modules
-	killEnv  = "TRAINER_TEST_KILL"  // "<step> <microseconds>": the module kills itself so long after the first checkpoint from that step on
+	// "<step> <microseconds>": the module kills itself so long after the first checkpoint from that
+	// step on
+	killEnv = "TRAINER_TEST_KILL"
 )
 
 func TestMain(m *testing.M) {
@@ -100,7 +102,8 @@ type ended struct {
 	how       interrupt
 	resumed   int // step from which it resumed
 	said      int // step of the last checkpoint that its module reported
-	kept      int // step of the last checkpoint that was in the store while the attempt held the lease
+	// Step of the last checkpoint that was in the store while the attempt held the lease.
+	kept int
 }
 
 // attempt works until it is interrupted at some moment after step, or until it is done.
@@ -224,7 +227,8 @@ func interruptedTraining(t *testing.T, l *lab, peaceful *events.ModelTrained, wa
 // checkLoss checks that an attempt resumed from where the attempt before it can have been.
 func checkLoss(t *testing.T, number int, before, now ended) {
 	t.Helper()
-	floor := before.said // checkpoints that the module reported were uploaded before the job was handed back
+	// Checkpoints that the module reported were uploaded before the job was handed back.
+	floor := before.said
 	if before.how == workerLost {
 		floor = before.kept
 	}

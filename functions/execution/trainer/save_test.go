@@ -138,7 +138,8 @@ func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 // job is cancelled at all.
 func TestAHangingCheckpointIsAbandoned(t *testing.T) {
 	t.Parallel()
-	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} { // a module has one second
+	// A module has one second.
+	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			b := setup(t, nil)
 			hangs := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {

@@ -28,7 +28,8 @@ import (
 type stepper struct {
 	modelchecktest.Here
 	steps, every int
-	after        func(ctx context.Context, step int) error // called after each step; an error ends the module
+	// Called after each step; an error ends the module.
+	after func(ctx context.Context, step int) error
 
 	mu    sync.Mutex
 	taken []int // steps in the order in which all attempts took them

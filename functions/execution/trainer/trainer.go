@@ -27,7 +27,8 @@ type Trainer struct {
 
 // Options of a Trainer.
 type Options struct {
-	Python string // an interpreter that has TensorFlow, to run models from their files too; "" for none
+	// An interpreter that has TensorFlow, to run models from their files too; "" for none.
+	Python string
 
 	// Fallback returns an interpreter to use if Go's reader can't execute a module's model, "" for
 	// none; nil: there is none.
@@ -94,13 +95,15 @@ func (t *Trainer) Start(_ context.Context, a *execution.Attempt) (execution.Work
 // training is one attempt at a training.
 type training struct {
 	*execution.Attempt
-	opts       Options
-	raw        []string          // patterns of raw evaluation rows, if the job trains on transformed ones and has both
+	opts Options
+	// Patterns of raw evaluation rows, if the job trains on transformed ones and has both.
+	raw        []string
 	synthetic  [][]byte          // raw rows made for a job that lacks raw examples
 	assignment module.Assignment // the module's
 	outcome    runner.Outcome    // the module's
-	skew       *events.Skew      // how the model's files compare with the model; nil if the pipeline asks for no comparison
-	notes      []string          // requested outputs that are missing, and why
+	// How the model's files compare with the model; nil if the pipeline asks for no comparison.
+	skew  *events.Skew
+	notes []string // requested outputs that are missing, and why
 }
 
 // Settled reports that a training always has work to do.

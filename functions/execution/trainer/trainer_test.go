@@ -421,7 +421,8 @@ func TestOfTwoAttemptsOneIsCommittedAndTheOtherTakenAway(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	b.runner.run = func(a module.Assignment) (runner.Outcome, error) {
-		if b.runner.runs.Load() == 1 { // while the first attempt trains, a second one starts and commits first
+		// While the first attempt trains, a second one starts and commits first.
+		if b.runner.runs.Load() == 1 {
 			if _, err := b.handle(t, job(t, "j1", "monday", spec), "winner"); err != nil {
 				t.Error(err)
 			}

@@ -42,7 +42,8 @@ func TestAFormatThatCanNotBeWrittenIsNotedUnlessItIsRequired(t *testing.T) {
 
 func TestWorkersAStrategyAndAGPUMakeAnotherExecution(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(module.Assignment) (runner.Outcome, error) { return runner.Outcome{}, nil }) // writes no model
+	// Writes no model.
+	b := setup(t, func(module.Assignment) (runner.Outcome, error) { return runner.Outcome{}, nil })
 	execution := func(resources string) string {
 		t.Helper()
 		text := strings.Replace(spec, "builtin:dnn", "./test.py", 1)

@@ -200,12 +200,14 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: a worker without a free slot delays the trial job for one second
+		// 3 seconds: a worker without a free slot delays the trial job for one second
+		p := newPlant(t, oneFloat(tune.Random, 30, 2))
 		lost := make(chan struct{})
 		var once sync.Once
 		p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			first := false
-			if strings.Contains(a.WorkingDir, "/trial-attempt-") { // of a trial job, not of the tune job
+			// Of a trial job, not of the tune job.
+			if strings.Contains(a.WorkingDir, "/trial-attempt-") {
 				once.Do(func() { first = true })
 			}
 			if first {

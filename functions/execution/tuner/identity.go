@@ -24,8 +24,9 @@ type identity struct {
 	Strategy    string              `json:"strategy,omitempty"`
 	Salt        string              `json:"salt,omitempty"`
 
-	Deterministic bool   `json:"deterministic,omitempty"`
-	Device        string `json:"device,omitempty"` // the device that trials request, unless it is a CPU
+	Deterministic bool `json:"deterministic,omitempty"`
+	// The device that trials request, unless it is a CPU.
+	Device string `json:"device,omitempty"`
 }
 
 // identityOf returns the identity of a job, with the digest of its module's code.

@@ -45,7 +45,8 @@ func (p *participant) share(ctx context.Context, assignment module.Assignment) (
 		if idle, err := p.idle(ctx); idle || err != nil {
 			return begun, err
 		}
-		if now := p.Now(); failure == nil && (now.Head() == before.Head() || before.Entries == 0 && now.Entries == 1) { // another process would do no better
+		// A further process would fail in the same way.
+		if now := p.Now(); failure == nil && (now.Head() == before.Head() || before.Entries == 0 && now.Entries == 1) {
 			return begun, events.Fail(events.FailureModule, errors.New("the module's search ended, and took none of the trials that there are"))
 		}
 	}
@@ -142,7 +143,8 @@ func (b *backend) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner, ended.Message = b.me, b.attempt.AtAddress(ended.Message)
 	planned, held := false, true
 	err := b.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if held = held && search.Holds(study, b.me, ended.Trial); held { // if this trial was lost, another one may have its number
+		// If this trial was lost, another one may have its number.
+		if held = held && search.Holds(study, b.me, ended.Trial); held {
 			e.Ended, planned = &ended, true
 		}
 		return e, nil

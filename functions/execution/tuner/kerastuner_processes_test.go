@@ -31,7 +31,8 @@ func newShared(t *testing.T, c tune.Config) *plant {
 		t.Fatal(err)
 	}
 	p := newPlant(t, c)
-	p.bus = bustest.NewMemory(time.Minute) // processes are connected by TCP, in real time: no job must be lost on a busy machine
+	// Processes are connected by TCP, in real time: no job must be lost on a busy machine.
+	p.bus = bustest.NewMemory(time.Minute)
 	p.spec = fmt.Sprintf(`
 pipeline: penguin
 module: %s

@@ -247,7 +247,8 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 	reported := false
 	err := p.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if report != nil && !last.of(study, p.me) {
-			report = nil // the entry is lost forever, and another trial may get the number of the lost one
+			// The entry is lost forever, and another trial may get the number of the lost one.
+			report = nil
 		}
 		if e, err = search.Plan(study, p.me, report, p.Time()); !e.Empty() {
 			wrote, reported = e, reported || e.Ended != nil

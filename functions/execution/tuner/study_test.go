@@ -43,7 +43,8 @@ type plant struct {
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
 	spec   string
-	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches by itself
+	// Of a module that searches by itself.
+	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error
 
 	mu    sync.Mutex
 	tried []module.Assignment

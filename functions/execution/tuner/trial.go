@@ -59,7 +59,8 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 			return r.Ended(p.Now(), outcome.Metrics), nil
 		case ctx.Err() != nil || failure == nil:
 			return tune.Ended{}, err
-		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // we ended it
+		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash):
+			// The tuner ended it.
 			return r.Ended(p.Now(), nil), nil
 		case failure.Kind == events.FailureModule:
 			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil

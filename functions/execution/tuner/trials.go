@@ -58,7 +58,8 @@ func (t *Trials) work(ctx context.Context, task worker.Task) error {
 		return err
 	}
 	e.Job = task.Job
-	if studyOf(e).ID != task.Job.Study { // inputs or module have changed since: the tune job finds that out, too
+	// Inputs or module have changed since: the tune job finds that out, too.
+	if studyOf(e).ID != task.Job.Study {
 		return nil
 	}
 	l, err := t.tuner.open(ctx, task, e)

@@ -53,7 +53,8 @@ type fakeRunner struct {
 	runs  atomic.Int32
 	given module.Assignment
 	run   func(a module.Assignment, on func(module.Message)) error
-	check func(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error) // nil: Here checks
+	// nil: Here checks
+	check func(context.Context, json.RawMessage, runner.Limits) (json.RawMessage, error)
 }
 
 func (g *fakeRunner) Check(ctx context.Context, question json.RawMessage, limits runner.Limits) (json.RawMessage, error) {
@@ -212,10 +213,13 @@ func TestAnythingThatDecidesASearchIsAnotherExecution(t *testing.T) {
 		strings.Replace(spec, "always,", "always, study: {},", 1), // says nothing
 		strings.Replace(spec, "always,", "always, resources: {strategy: mirrored},", 1),
 		strings.Replace(spec, "100}", "100}, seed: 5", 1),
-		strings.Replace(spec, "100}", "200}", 1),                       // a search that has steps of its own does not depend on the trainer's
-		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1), // nor on how often it may crash
+		// A search that has steps of its own does not depend on the trainer's.
+		strings.Replace(spec, "100}", "200}", 1),
+		// Nor on how often it may crash.
+		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1),
 		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a},").Replace(spec),
-		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a, threads: 2},").Replace(spec), // nor on those
+		// Nor on those.
+		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a, threads: 2},").Replace(spec),
 	} {
 		got, err := b.handle(t, job(t, "j", "r", text), events.Attempt{ID: "a" + string(rune('a'+i)), Number: 1})
 		if err != nil {

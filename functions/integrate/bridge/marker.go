@@ -168,7 +168,8 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		if err := meantForBridge(name); err != nil {
 			return Marker{}, refused(err)
 		}
-		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // set by other tools
+		// Set by other tools.
+		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name)
 	}
 	return marker, marker.prefer(u.metadata)
 }

@@ -18,13 +18,15 @@ import (
 )
 
 const (
-	poisonName         = "poison" // the pipeline, and the prefix of the folders, whose notifications fail
-	poisonMarkers      = 3
-	otherMarkers       = 200
-	requestTime        = time.Millisecond       // of each request, on the bubble's clock
-	longestPause       = 375 * time.Millisecond // of Run, while bus or store do not answer: see events.Pause
-	poisonedFor        = time.Hour              // before the others arrive
-	fewestDeliveries   = 10                     // of a notification that failed for that long
+	// The pipeline, and the prefix of the folders, whose notifications fail.
+	poisonName    = "poison"
+	poisonMarkers = 3
+	otherMarkers  = 200
+	requestTime   = time.Millisecond // of each request, on the bubble's clock
+	// Of Run, while bus or store do not answer: see events.Pause.
+	longestPause       = 375 * time.Millisecond
+	poisonedFor        = time.Hour // before the others arrive
+	fewestDeliveries   = 10        // of a notification that failed for that long
 	mostDeliveries     = 40
 	mostDeliveriesAway = 1000 // while bus or store do not answer: at most five seconds apart
 )
@@ -105,7 +107,7 @@ func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 			t.Parallel()
 			most := undisturbed * 6 / 5
 			if p.away {
-				most += longestPause // that the bridge may have begun just before the others arrived
+				most += longestPause // the bridge may have begun one just before the others arrived
 			}
 			if took := timeOfOthers(t, &p); took > most {
 				t.Errorf("%d events of other pipelines took %v, %v without failing notifications", otherMarkers, took, undisturbed)

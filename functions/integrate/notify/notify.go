@@ -19,17 +19,21 @@ import (
 
 // Options of a Notifier. Zero values are the defaults.
 type Options struct {
-	URL       string // of the receiver; http or https
-	Name      string // of the consumers; notifiers with different receivers need different ones; default "default"
+	URL string // of the receiver; http or https
+	// Name of the consumers; notifiers with different receivers need different ones; default:
+	// "default".
+	Name      string
 	Kinds     []string
 	Pipelines []string // default: all, and messages that name none
 	Format    string   // CloudEvents (default) or Text
-	Template  string   // of Text: text/template over Words, with the function plain; default DefaultTemplate
-	Secret    string   // signs requests: whsec_ and base64, or any text
-	Token     string   // for Authorization: Bearer
-	Timeout   time.Duration
-	Client    *http.Client // default: one of its own, that follows no redirects
-	Logger    *slog.Logger // nil logs nothing
+	// Template of Text: text/template over Words, with the function plain; default:
+	// DefaultTemplate.
+	Template string
+	Secret   string // signs requests: whsec_ and base64, or any text
+	Token    string // for Authorization: Bearer
+	Timeout  time.Duration
+	Client   *http.Client // default: one of its own, that follows no redirects
+	Logger   *slog.Logger // nil logs nothing
 }
 
 // Dead is the kind of dead letters in Options.Kinds.
@@ -61,7 +65,8 @@ type Notifier struct {
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxTimeout     = 20 * time.Second // less than a lease, after which the bus delivers the message again
+	// Less than a lease, after which the bus delivers the message again.
+	maxTimeout = 20 * time.Second
 )
 
 // New returns a notifier of the events of bus. It says which option is wrong.
@@ -182,7 +187,8 @@ func (n *Notifier) next(ctx context.Context, e ear) error {
 	}
 	tries := e.tried.again(delivery.Message().Sequence)
 	err = n.hook.send(ctx, t)
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime) // an event that was sent is not sent again because of Ctrl-C
+	// An event that was sent is not sent again because of Ctrl-C.
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	refusal, _ := errors.AsType[*refused](err)
 	log := n.log.With("receiver", n.hook.host, "event", t.Type, "id", t.ID, "pipeline", t.Pipeline, "run", t.Run)

@@ -52,7 +52,9 @@ func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
 			ctx, kill := context.WithTimeout(t.Context(), time.Minute)
 			d := &dying{takes: n, kill: kill}
 			x.Sender = d
-			publish(t, bus, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has sent all
+			// Published after those that count: the second exporter is killed too, once it has sent
+			// all of them.
+			publish(t, bus, "wednesday", trained(false))
 			if err := x.Follow(ctx, "openlineage"); err != nil {
 				t.Fatal(err)
 			}

@@ -87,7 +87,8 @@ func (l *Lines) Send(_ context.Context, e Event) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.to.Write(append(text, '\n')) // in one write, so that readers of the file see whole lines
+	// In one write, so that readers of the file see whole lines.
+	_, err = l.to.Write(append(text, '\n'))
 	return err
 }
 
@@ -124,7 +125,8 @@ func FromEnviron(lookup func(string) string) (Config, error) {
 			Key string `json:"apiKey"`
 		}
 		if err := json.Unmarshal([]byte(auth), &key); err != nil {
-			return c, fmt.Errorf(`%sAUTH: expected JSON like {"type": "api_key", "apiKey": "..."}`, newer) // its text may be a secret
+			// Its text may be a secret.
+			return c, fmt.Errorf(`%sAUTH: expected JSON like {"type": "api_key", "apiKey": "..."}`, newer)
 		}
 		c.APIKey = key.Key
 	}

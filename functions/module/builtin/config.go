@@ -39,7 +39,8 @@ type config struct {
 	Threads         int     `json:"threads,omitempty"`
 
 	WarmStart warmstart.Rules `json:"warm_start"`
-	Space     any             `json:"space,omitempty"` // of a search: it does not affect a single training
+	// For a search: it does not affect a single training.
+	Space any `json:"space,omitempty"`
 	layersConfig
 	lossConfig
 	stepsConfig
@@ -85,7 +86,9 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		return c, err
 	}
 	if c.EvalBatchSize == 0 {
-		c.EvalBatchSize = c.BatchSize // even if a search varies it: eval_args count batches, and all trials are measured by the same
+		// Even if a search varies it: eval_args counts batches, and all trials are evaluated with
+		// the same number of rows.
+		c.EvalBatchSize = c.BatchSize
 	}
 	if err := c.tune(name, a, log); err != nil {
 		return c, err

@@ -20,7 +20,8 @@ func (c config) effective(name string, d dataset, n network) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"label_key", "space", "exclude_features"} { // present under another name, or without effect
+	// Keys that are present under another name, or have no effect.
+	for _, key := range []string{"label_key", "space", "exclude_features"} {
 		delete(all, key)
 	}
 	var features []string

@@ -21,11 +21,12 @@ type dataset struct {
 	spec        example.Spec // all of them, the label too
 	inputs      []example.Feature
 	label       example.Feature
-	weight      example.Feature  // weight of each row; without a name: all equal
-	transformed bool             // the inputs went through the transform graph, before or here
-	graph       string           // folder of the transform graph, "" for none
-	ranged      map[string]bool  // raw numbers that are scaled by their range, not standardized
-	raw         *transform.Graph // for raw examples, which pass through it here; nil if they are read as they are
+	weight      example.Feature // weight of each row; without a name: all equal
+	transformed bool            // the inputs went through the transform graph, before or here
+	graph       string          // folder of the transform graph, "" for none
+	ranged      map[string]bool // raw numbers that are scaled by their range, not standardized
+	// For raw examples, which are transformed here; nil if they are read as they are.
+	raw *transform.Graph
 }
 
 // transformedSuffix is the suffix of the names of transformed features in TFX's examples.
@@ -241,7 +242,8 @@ func (d dataset) crossed(c chosenConfig) ([][]example.Feature, error) {
 // normalizeConfig says how raw numbers are normalized. The constants are those of the train split
 // and become part of the model.
 type normalizeConfig struct {
-	Normalize any `json:"normalize,omitempty"` // a method, or an object of a method for some features
+	// A method, or an object of a method for some features.
+	Normalize any `json:"normalize,omitempty"`
 }
 
 // The methods:

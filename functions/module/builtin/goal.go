@@ -106,7 +106,8 @@ type lossConfig struct {
 	Loss           string  `json:"loss,omitempty"`
 	HuberDelta     float64 `json:"huber_delta,omitempty"`
 	LabelSmoothing float64 `json:"label_smoothing,omitempty"`
-	ClassWeights   any     `json:"class_weights,omitempty"` // of each class by its name or number, or balanced
+	// Of each class by its name or number, or balanced.
+	ClassWeights any `json:"class_weights,omitempty"`
 }
 
 const balanced = "balanced"

@@ -46,7 +46,8 @@ func fruits(t *testing.T, config map[string]any) module.Assignment {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(8, 5))
-	for _, split := range []string{"train", "eval"} { // in this order: both use one source of randomness
+	// The order matters: both use one source of randomness.
+	for _, split := range []string{"train", "eval"} {
 		patterns := map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles}[split]
 		var records [][]byte
 		for range 100 {
@@ -128,7 +129,8 @@ func TestARequestNeedsNoWeightAndNothingThatIsLeftOut(t *testing.T) {
 // The transform graph also takes the weight, which, like the label, is not in a request.
 func TestARequestToATransformedModelNeedsNoWeight(t *testing.T) {
 	t.Parallel()
-	a := assignment(t, "penguin", true, map[string]any{"label": "body_mass_g", "weight_column": "species"}) // 0, 1 or 2
+	// 0, 1 or 2
+	a := assignment(t, "penguin", true, map[string]any{"label": "body_mass_g", "weight_column": "species"})
 	dir := t.TempDir()
 	a.Predictions = &module.Predictions{Path: filepath.Join(dir, "predictions"), Rows: 10, LabelsPath: filepath.Join(dir, "labels")}
 	metrics := done(t, run(t, "dnn", a))

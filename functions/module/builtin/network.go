@@ -75,7 +75,8 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 	if err != nil {
 		return nn.Ref{}, err
 	}
-	ofClasses := len(b.config.HiddenUnits) == 0 || b.config.LinearOptimizer != "" // a linear part, if any, learns the crosses
+	// The linear part, if there is one, learns the crosses.
+	ofClasses := len(b.config.HiddenUnits) == 0 || b.config.LinearOptimizer != ""
 	for _, cross := range crosses {
 		if !ofClasses {
 			columns = append(columns, b.classColumn(cross))

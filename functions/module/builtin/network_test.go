@@ -85,14 +85,16 @@ func TestNumbersAreScaledAsNormalizeSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	nan := float32(math.NaN())
-	for _, row := range []struct{ size, want float32 }{{1, 0}, {4, 1}, {2.5, 0.5}, {7, 2}, {nan, 0.5}} { // 2.5 is the mean
+	// 2.5 is the mean
+	for _, row := range []struct{ size, want float32 }{{1, 0}, {4, 1}, {2.5, 0.5}, {7, 2}, {nan, 0.5}} {
 		if err := e.Run(map[string]nn.Value{
 			"count": nn.Ints(1, 4), "fixed": nn.Floats(1, 9), "id": nn.Ints(1, 7), "open": nn.Ints(1, 4), "size": nn.Floats(1, row.size), "word": nn.Strings(1, "b"),
 		}); err != nil {
 			t.Fatal(err)
 		}
 		got := e.Value("features").Floats
-		if got[0] != 1 || got[1] != 0 || math.Abs(float64(got[16]-row.want)) > 1e-6 { // float32's rounding of two products
+		// float32's rounding of two products
+		if got[0] != 1 || got[1] != 0 || math.Abs(float64(got[16]-row.want)) > 1e-6 {
 			t.Errorf("count 4, constant and size %v become %v", row.size, got)
 		}
 	}

@@ -98,7 +98,8 @@ func withOldGraph(t *testing.T) (a module.Assignment, evalRows []string) {
 	if err := os.CopyFS(dir, archive); err != nil {
 		t.Fatal(err)
 	}
-	withoutFeature(t, filepath.Join(dir, "transformed_metadata", "schema.pbtxt"), "ss") // sparse features aren't inputs of models
+	// Sparse features aren't inputs of models.
+	withoutFeature(t, filepath.Join(dir, "transformed_metadata", "schema.pbtxt"), "ss")
 	a = assignment(t, "penguin", false, map[string]any{"label": "n"})
 	a.TransformGraphPath, a.SchemaPath = dir, filepath.Join(dir, "metadata", "schema.pbtxt")
 	for split, patterns := range map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles} {

@@ -139,7 +139,8 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 func servedNetwork(c config, d *data, a module.Assignment) (network, error) {
 	n, err := newNetwork(c, d.dataset, d.survey)
 	if err == nil {
-		err = savedmodel.Writable(exported(d.dataset, n)) // before a search trains models that can't be served
+		// Before a search trains models that can't be served.
+		err = savedmodel.Writable(exported(d.dataset, n))
 	}
 	forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""
 	if label := n.feed.Label; err == nil && !forMetrics && label.Classes > 0 {

@@ -107,10 +107,13 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 		task        string
 		metrics     []string
 	}{
-		"tips":         {false, "regression", []string{"example_count", "loss", "mae", "rmse"}},                                    // a float
-		"payment_type": {false, "classification", []string{"accuracy", "example_count", "loss"}},                                   // strings with a domain
-		"tips_xf":      {true, "binary", []string{"accuracy", "auc", "example_count", "keras_auc", "loss", "precision", "recall"}}, // integers 0 and 1
-		"company":      {true, "classification", []string{"accuracy", "example_count", "loss"}},                                    // company_xf: integers with a domain
+		"tips": {false, "regression", []string{"example_count", "loss", "mae", "rmse"}}, // a float
+		// Strings with a domain.
+		"payment_type": {false, "classification", []string{"accuracy", "example_count", "loss"}},
+		// Integers 0 and 1.
+		"tips_xf": {true, "binary", []string{"accuracy", "auc", "example_count", "keras_auc", "loss", "precision", "recall"}},
+		// company_xf: integers with a domain
+		"company": {true, "classification", []string{"accuracy", "example_count", "loss"}},
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()

@@ -111,7 +111,8 @@ func TestALogThatCanNotBeWrittenEndsAndTheTrainingDoesNot(t *testing.T) {
 	if err := os.MkdirAll(a.ModelRunDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(a.ModelRunDir, "train"), nil, 0o644); err != nil { // in place of a folder
+	// In place of a folder.
+	if err := os.WriteFile(filepath.Join(a.ModelRunDir, "train"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	messages := run(t, "dnn", a)

@@ -130,7 +130,8 @@ func words(t *testing.T) module.Assignment {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, split := range []string{"train", "eval"} { // in this order: both use one source of randomness
+	// The order matters: both use one source of randomness.
+	for _, split := range []string{"train", "eval"} {
 		patterns := map[string]*[]string{"train": &a.TrainFiles, "eval": &a.EvalFiles}[split]
 		var records [][]byte
 		for range 300 {

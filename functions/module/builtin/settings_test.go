@@ -49,7 +49,8 @@ func TestATrainingFromTheSettingsThatWereReportedIsTheSame(t *testing.T) {
 				t.Errorf("huber_delta is %v, want Keras's 1", delta)
 			}
 			second := assignment(t, data, false, maps.Clone(settings))
-			for _, reported := range []string{"module", "optimizer_config", "train_steps", "eval_steps", "shuffle_buffer"} { // not keys of custom_config
+			// Not keys of custom_config.
+			for _, reported := range []string{"module", "optimizer_config", "train_steps", "eval_steps", "shuffle_buffer"} {
 				if settings[reported] == nil {
 					t.Errorf("%s is not reported: %v", reported, settings)
 				}

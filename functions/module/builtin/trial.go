@@ -67,7 +67,8 @@ type trial struct {
 	report     func(module.Message)
 	evaluate   func(context.Context) (map[string]float64, error)
 
-	first, last, every int // steps: after the first until the last, with an evaluation every so many steps
+	// steps: after the first until the last, with an evaluation every so many steps
+	first, last, every int
 	course             []evaluation
 	resumed            bool // the evaluations of an earlier attempt have been reported
 }

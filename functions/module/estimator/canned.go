@@ -15,16 +15,19 @@ type Estimator interface {
 // of a linear model and of a deep one. Two classes have one logit.
 type DNNLinearCombinedClassifier struct {
 	LinearFeatureColumns []LinearColumn
-	LinearOptimizer      optim.Optimizer // nil: FTRL with the rate 0.005, or 1/sqrt(columns) if that is less
-	DNNFeatureColumns    []DenseColumn
-	DNNOptimizer         optim.Optimizer // nil: Adagrad with the rate 0.001
-	DNNHiddenUnits       []int
-	DNNActivation        nn.Op    // "": relu
-	DNNDropout           float64  // share of each hidden layer's outputs that a training step leaves out, from 0 to below 1
-	NClasses             int      // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary      []string // the names of the classes, if the label is a string
-	WeightColumn         string   // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config               RunConfig
+	// nil: FTRL with the rate 0.005, or 1/sqrt(columns) if that is less
+	LinearOptimizer   optim.Optimizer
+	DNNFeatureColumns []DenseColumn
+	DNNOptimizer      optim.Optimizer // nil: Adagrad with the rate 0.001
+	DNNHiddenUnits    []int
+	DNNActivation     nn.Op // "": relu
+	// Share of each hidden layer's outputs that a training step leaves out, from 0 to below 1.
+	DNNDropout      float64
+	NClasses        int      // 0: 2, or as many as LabelVocabulary has
+	LabelVocabulary []string // the names of the classes, if the label is a string
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e DNNLinearCombinedClassifier) plan() (plan, error) {
@@ -46,8 +49,9 @@ type DNNLinearCombinedRegressor struct {
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op
 	DNNDropout           float64
-	WeightColumn         string // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config               RunConfig
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e DNNLinearCombinedRegressor) plan() (plan, error) {
@@ -61,15 +65,17 @@ func (e DNNLinearCombinedRegressor) plan() (plan, error) {
 
 // DNNClassifier is a deep model.
 type DNNClassifier struct {
-	FeatureColumns  []DenseColumn
-	Optimizer       optim.Optimizer // nil: Adagrad with the rate 0.001
-	HiddenUnits     []int
-	Activation      nn.Op    // "": relu
-	Dropout         float64  // share of each hidden layer's outputs that a training step leaves out, from 0 to below 1
+	FeatureColumns []DenseColumn
+	Optimizer      optim.Optimizer // nil: Adagrad with the rate 0.001
+	HiddenUnits    []int
+	Activation     nn.Op // "": relu
+	// Share of each hidden layer's outputs that a training step leaves out, from 0 to below 1.
+	Dropout         float64
 	NClasses        int      // 0: 2, or as many as LabelVocabulary has
 	LabelVocabulary []string // the names of the classes, if the label is a string
-	WeightColumn    string   // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config          RunConfig
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e DNNClassifier) plan() (plan, error) {
@@ -87,8 +93,9 @@ type DNNRegressor struct {
 	HiddenUnits    []int
 	Activation     nn.Op
 	Dropout        float64
-	WeightColumn   string // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config         RunConfig
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e DNNRegressor) plan() (plan, error) {
@@ -100,12 +107,14 @@ func (e DNNRegressor) plan() (plan, error) {
 
 // LinearClassifier is a linear model.
 type LinearClassifier struct {
-	FeatureColumns  []LinearColumn
-	Optimizer       optim.Optimizer // nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
-	NClasses        int             // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary []string        // the names of the classes, if the label is a string
-	WeightColumn    string          // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config          RunConfig
+	FeatureColumns []LinearColumn
+	// nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
+	Optimizer       optim.Optimizer
+	NClasses        int      // 0: 2, or as many as LabelVocabulary has
+	LabelVocabulary []string // the names of the classes, if the label is a string
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e LinearClassifier) plan() (plan, error) {
@@ -117,8 +126,9 @@ func (e LinearClassifier) plan() (plan, error) {
 type LinearRegressor struct {
 	FeatureColumns []LinearColumn
 	Optimizer      optim.Optimizer
-	WeightColumn   string // feature with the weight of a row, see the package comment; "": all weigh the same
-	Config         RunConfig
+	// Feature with the weight of a row, see the package comment; "": all weigh the same.
+	WeightColumn string
+	Config       RunConfig
 }
 
 func (e LinearRegressor) plan() (plan, error) {

@@ -230,7 +230,8 @@ func (b Bucketized) crossed(c *columns) (categories, bool, error) { return spars
 
 func sparseIDs(c *columns, column CategoricalColumn) (categories, bool, error) {
 	of, err := column.ids(c)
-	if err == nil && of.present.Name == "" && of.ids.Type.Width > 1 { // TensorFlow numbers the buckets of each value separately
+	// TensorFlow numbers the buckets of each value separately.
+	if err == nil && of.present.Name == "" && of.ids.Type.Width > 1 {
 		err = fmt.Errorf("column %q has %d numbers in a row, and a cross takes one", column.Name(), of.ids.Type.Width)
 	}
 	return of, true, err

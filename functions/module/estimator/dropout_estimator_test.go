@@ -73,7 +73,8 @@ func TestDropoutIsThatOfAnEstimator(t *testing.T) {
 	if len(want.Losses) != steps || math.Abs(mean-theirs) > 4*of || math.Abs(without-theirs) < 20*of {
 		t.Errorf("of %d losses the mean is %v, TensorFlow's %v", len(want.Losses), mean, theirs)
 	}
-	if ratio := deviation / theirDeviation; ratio < 0.93 || ratio > 1.07 { // of 3000 normal draws: +- 0.018; these have a longer tail
+	// Of 3000 normal draws: +- 0.018; these have a longer tail.
+	if ratio := deviation / theirDeviation; ratio < 0.93 || ratio > 1.07 {
 		t.Errorf("losses deviate by %v, TensorFlow's by %v", deviation, theirDeviation)
 	}
 }

@@ -106,9 +106,12 @@ func TestEveryEstimatorLearns(t *testing.T) {
 		metric string
 		good   func(float64) bool
 	}{
-		"linear":              {"again", LinearClassifier{FeatureColumns: wide, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},  // 0.52
-		"linear, 3 classes":   {"size", LinearClassifier{FeatureColumns: wide, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)}, // 0.5
-		"linear, a number":    {"paid", LinearRegressor{FeatureColumns: wide}, "rmse", atMost(0.5)},                               // 1.3
+		// 0.52
+		"linear": {"again", LinearClassifier{FeatureColumns: wide, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},
+		// 0.5
+		"linear, 3 classes": {"size", LinearClassifier{FeatureColumns: wide, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)},
+		// 1.3
+		"linear, a number":    {"paid", LinearRegressor{FeatureColumns: wide}, "rmse", atMost(0.5)},
 		"deep":                {"again", narrow(yes), "accuracy", atLeast(0.9)},
 		"deep, 3 classes":     {"size", narrow(sizes), "accuracy", atLeast(0.8)},
 		"deep, a number":      {"paid", DNNRegressor{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}}, "rmse", atMost(0.5)},

@@ -21,8 +21,9 @@ type Input struct {
 	Label     string       // one of them
 	BatchSize int          // rows
 
-	Epochs        int // how often the data are read; 0: forever in training, once in evaluation
-	ShuffleBuffer int // how many records are shuffled at a time; 0: 10000 in training, 1 in evaluation; 1: in order
+	Epochs int // how often the data are read; 0: forever in training, once in evaluation
+	// How many records are shuffled at a time; 0: 10000 in training, 1 in evaluation; 1: in order.
+	ShuffleBuffer int
 }
 
 // TransformedFeatures returns the features of transformed examples, from the transform graph's
@@ -73,9 +74,11 @@ func (in Input) feed(n network, p plan) train.Feed {
 // ServingInput is the input of an exported model: serialized tf.Examples of raw features, a
 // serving_input_receiver_fn.
 type ServingInput struct {
-	TransformGraph string       // the folder of the transform graph that computes the features: args.TransformGraphPath
+	// The folder of the transform graph that computes the features: args.TransformGraphPath.
+	TransformGraph string
 	Features       example.Spec // without a transform graph: how they are parsed
-	Labels         []string     // raw features that a request may leave out, although they are inputs of the transform graph
+	// Raw features that a request may leave out, although they are inputs of the transform graph.
+	Labels []string
 }
 
 func (s ServingInput) check() error {

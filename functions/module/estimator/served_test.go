@@ -32,7 +32,8 @@ func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	large := func(_ *Spec, e *DNNLinearCombinedClassifier) {
 		e.Config = RunConfig{SaveCheckpointsSteps: 1000}
 		e.DNNHiddenUnits = []int{100, 70, 48, 34}
-		e.LinearOptimizer = optim.NewSingle(&optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1}) // fast enough to predict both classes
+		// Fast enough to predict both classes.
+		e.LinearOptimizer = optim.NewSingle(&optim.FTRL{LearningRate: 0.2, InitialAccumulator: 0.1})
 	}
 	if _, err := serve(t.Context(), t, a, small(large), &stopAt{}); err != nil {
 		t.Fatal(err)

@@ -32,8 +32,10 @@ type Spec struct {
 
 // TrainSpec is the training data and the length of the training.
 type TrainSpec struct {
-	Input    Input
-	MaxSteps *int // batches in total, including those before a resumed checkpoint; nil or 0: until the data end, after Input.Epochs
+	Input Input
+	// Batches in total, including those before a resumed checkpoint; nil or 0: until the data end,
+	// after Input.Epochs.
+	MaxSteps *int
 }
 
 // EvalSpec says how the model is evaluated and exported.
@@ -56,10 +58,12 @@ const defaultThrottle = 10 * time.Minute
 // RunConfig configures when checkpoints are written, from which an interrupted training resumes,
 // and which are evaluated; how steps are computed; and the source of initial weights.
 type RunConfig struct {
-	SaveCheckpointsSteps int           // steps between two; not both
-	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes
-	KeepCheckpointMax    int           // how many checkpoints are kept; 0: 5; below 0: all
-	Seed                 *int64        // of initial weights and shuffling, tf_random_seed; nil: the assignment's
+	SaveCheckpointsSteps int // steps between two; not both
+	// Of training between two, save_checkpoints_secs; both 0: 10 minutes.
+	SaveCheckpointsEvery time.Duration
+	KeepCheckpointMax    int // how many checkpoints are kept; 0: 5; below 0: all
+	// Of initial weights and shuffling, tf_random_seed; nil: the assignment's.
+	Seed *int64
 
 	// Threads share the work of a step, and don't change the result; 0: 1, since a worker's slots
 	// share its cores. Use more if layers and batches are large.

@@ -107,7 +107,8 @@ func TestTheTaxiModelLearnsAsInTensorFlow(t *testing.T) {
 		near(t, w.Name, w.Values, want.Weights[w.Name], 2.5e-7)
 	}
 	t.Logf("after %d steps AUC is %.5f, TensorFlow's %.5f", steps, result.Metrics["auc"], want.AUC)
-	if math.Abs(result.Metrics["auc"]-want.AUC) > 1e-4 || want.AUC < 0.9 { // a row close to a threshold of the curve may change sides
+	// A row close to a threshold of the curve may change sides.
+	if math.Abs(result.Metrics["auc"]-want.AUC) > 1e-4 || want.AUC < 0.9 {
 		t.Errorf("AUC is %v, TensorFlow's %v", result.Metrics["auc"], want.AUC)
 	}
 }

@@ -45,7 +45,8 @@ func TestAWarmStartTakesEveryWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(taxiBuckets) + 1 + 4; table.Taken() != want { // wide and its bias; two layers of the deep part
+	// Wide and its bias; two layers of the deep part.
+	if want := len(taxiBuckets) + 1 + 4; table.Taken() != want {
 		t.Errorf("%d params were taken, expected %d:\n%s", table.Taken(), want, table)
 	}
 }
@@ -80,7 +81,8 @@ func TestAWarmStartFindsTheRowsOfEveryColumn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after["accuracy"] < before["accuracy"]-0.03 || before["accuracy"] < 0.9 { // Adam's first step is as long as its rate
+			// Adam's first step is as long as its rate.
+			if after["accuracy"] < before["accuracy"]-0.03 || before["accuracy"] < 0.9 {
 				text, _ := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.txt"))
 				t.Errorf("accuracy was %v, and is %v after one step from there\n%s", before["accuracy"], after["accuracy"], text)
 			}

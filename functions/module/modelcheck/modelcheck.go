@@ -38,8 +38,9 @@ type Question struct {
 	Statistics string `json:"statistics,omitempty"` // an ExampleStatistics artifact; "": none
 	Drift      *Drift `json:"drift,omitempty"`
 
-	Model   *Model         `json:"model,omitempty"`
-	Exports []string       `json:"exports,omitempty"` // formats in folders next to Model.Dir, as compute/export names them
+	Model *Model `json:"model,omitempty"`
+	// Formats in folders next to Model.Dir, as compute/export names them.
+	Exports []string       `json:"exports,omitempty"`
 	Skew    *skew.Question `json:"skew,omitempty"`
 }
 
@@ -64,11 +65,13 @@ type Model struct {
 
 // Answer is the result of the checks.
 type Answer struct {
-	Refused string       `json:"refused,omitempty"` // why a graph, an artifact or the model is refused; later checks were not made
+	// Why a graph, an artifact or the model is refused; later checks were not made.
+	Refused string       `json:"refused,omitempty"`
 	Shape   *drift.Shape `json:"shape,omitempty"`
 
 	NumExamples map[string]int64 `json:"num_examples,omitempty"` // of each split of Statistics
-	Drift       []drift.Distance `json:"drift,omitempty"`        // the most distant feature of each split of Drift, in their order
+	// The most distant feature of each split of Drift, in their order.
+	Drift []drift.Distance `json:"drift,omitempty"`
 
 	Synthetic *skew.Synthetic `json:"synthetic,omitempty"`
 	Skew      *skew.Report    `json:"skew,omitempty"`
@@ -172,7 +175,8 @@ func CheckModel(serving string, any bool) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case found.files == 0:
-		return fmt.Errorf("run_fn failed to generate model. %s holds no file", name) // TFX's message if that folder is missing
+		// TFX's message if that folder is missing.
+		return fmt.Errorf("run_fn failed to generate model. %s holds no file", name)
 	case found.saved:
 		if err := savedmodel.Check(serving); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -24,9 +24,10 @@ const (
 
 // Options configure the run of a file.
 type Options struct {
-	Python  string                // the interpreter
-	Timeout time.Duration         // for the whole file
-	Run     func(*exec.Cmd) error // runs a command to its end in a sandbox, keeps its HOME, and sets TMPDIR to a folder for it
+	Python  string        // the interpreter
+	Timeout time.Duration // for the whole file
+	// Runs a command to its end in a sandbox, keeps its HOME, and sets TMPDIR to a folder for it.
+	Run func(*exec.Cmd) error
 }
 
 // Recorded is the list of calls of a file to tfx.
@@ -50,7 +51,8 @@ type call struct {
 	Line   int            `json:"line"`
 	Args   []any          `json:"args"`
 	Kwargs map[string]any `json:"kwargs"`
-	Gone   []string       `json:"gone"` // temporary files and folders in its arguments that the file made, and that have been removed
+	// Temporary files and folders in its arguments that the file made, and that have been removed.
+	Gone []string `json:"gone"`
 }
 
 // base returns the last part of the name.

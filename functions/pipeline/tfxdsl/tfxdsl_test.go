@@ -257,7 +257,8 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 		{channels + "Trainer(module_file=trainer_pb2.path)\n", "my_pipeline.py:8: Trainer: module_file is tfx.proto.trainer_pb2.path, which is not known before the pipeline runs"},
 		{channels + "Trainer(module_file=module_file, train_args=3)\n", "my_pipeline.py:8: Trainer: train_args is 3: expected TFX's message"},
 		{channels + "t = Tuner(module_file='other.py')\nTrainer(module_file=module_file)\n", "my_pipeline.py:8: Tuner: module_file other.py is not the Trainer's, penguin_utils.py"},
-		{channels + "while True:\n  Trainer(module_file=module_file)\n", "a second Trainer(...)"}, // 10,000 calls are recorded
+		// 10,000 calls are recorded
+		{channels + "while True:\n  Trainer(module_file=module_file)\n", "a second Trainer(...)"},
 	} {
 		got, err := translate(t, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -23,7 +23,9 @@ func TestAGroupOnThreeServersOutlivesACut(t *testing.T) {
 			for _, link := range [][2]int{{0, 1}, {1, 0}, {1, 2}, {2, 1}} {
 				c.Slow(link[0], link[1], 100*time.Millisecond)
 			}
-			connected := -1 // the first connection enqueues and claims the job, the next ones are those of hosts 0, 1 and 2
+			// The first connection enqueues and claims the job, the next ones are those of hosts 0,
+			// 1 and 2.
+			connected := -1
 			w := newWorld(t, 30*time.Second, func(t *testing.T) conn {
 				at := max(connected, 0) % cluster.Size
 				connected++

@@ -27,13 +27,17 @@ type Bus interface {
 
 // Options configure one host of a group. All hosts have the same Class and Hosts.
 type Options struct {
-	Bus    Bus
-	Class  string   // resource class of the group's workers: permissions to use the hosts' subjects are by class
-	Hosts  []string // host:port of each host's TensorFlow, as TF_CONFIG has them; the first is the leader's, and belongs to no other group of the account
-	Rank   int      // the index of this host in Hosts: 0 for the leader
+	Bus Bus
+	// Resource class of the group's workers: permissions to use the hosts' subjects are by class.
+	Class string
+	// host:port of each host's TensorFlow, as TF_CONFIG has them; the first is the leader's, and
+	// belongs to no other group of the account
+	Hosts  []string
+	Rank   int // the index of this host in Hosts: 0 for the leader
 	Logger *slog.Logger
 
-	Silence time.Duration // time after which a host that does not reply is gone; default: 30 s, the length of a lease
+	// Time after which a host that does not reply is gone; default: 30 s, the length of a lease.
+	Silence time.Duration
 }
 
 // maxHosts rejects typing errors.
@@ -228,7 +232,8 @@ func (l *Leader) change(do func()) {
 // announce informs other leaders of the group, of which there should be none, that this one leads.
 func (l *Leader) announce(ctx context.Context) {
 	for ctx.Err() == nil {
-		_, _ = l.opts.ask(ctx, l.opts.subject(0), message{Type: typeLead, Leader: l.id}) // the next try follows
+		// The next try follows.
+		_, _ = l.opts.ask(ctx, l.opts.subject(0), message{Type: typeLead, Leader: l.id})
 		select {
 		case <-ctx.Done():
 		case <-time.After(l.opts.interval()):

@@ -146,9 +146,10 @@ type membership struct {
 	do   func(context.Context, *MemberRound) error
 	next chan *MemberRound
 
-	ctx        context.Context // of rounds, for as long as the session lasts
-	stop       context.CancelCauseFunc
-	speaking   context.Context // of messages, until the leader has received the end of the last round
+	ctx  context.Context // of rounds, for as long as the session lasts
+	stop context.CancelCauseFunc
+	// That of messages, until the leader has received the end of the last round.
+	speaking   context.Context
 	fallSilent context.CancelCauseFunc
 
 	mu  sync.Mutex

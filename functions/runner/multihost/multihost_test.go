@@ -290,7 +290,8 @@ func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 			fmt.Fprintf(round.Log, "Epoch 1/5\nloss: 0.5")
 			return nil
 		}), ready(func(_ context.Context, round *multihost.MemberRound) error {
-			fmt.Fprint(round.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is sent
+			// More than may wait, however fast it is sent.
+			fmt.Fprint(round.Log, strings.Repeat("x\n", 300_000))
 			close(printed)
 			return nil
 		}))

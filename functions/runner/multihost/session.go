@@ -18,10 +18,12 @@ type message struct {
 	Leader string `json:"leader,omitempty"` // the leader's id
 	Member string `json:"member,omitempty"` // the member's id
 	Rank   int    `json:"rank"`             // of the member
-	Number int    `json:"number,omitempty"` // counts the messages of one side of a session, from 1; 0: not counted, and handled each time
+	// Counts the messages of one side of a session, from 1; 0: not counted, and handled each time.
+	Number int `json:"number,omitempty"`
 
-	Join    *join    `json:"join,omitempty"`
-	Round   int      `json:"round,omitempty"` // the leader's; messages of an earlier round are ignored
+	Join *join `json:"join,omitempty"`
+	// The leader's; messages of an earlier round are ignored.
+	Round   int      `json:"round,omitempty"`
 	Command *command `json:"command,omitempty"`
 	From    string   `json:"from,omitempty"` // of ready: the checkpoint that the host resumes from
 	Text    string   `json:"text,omitempty"` // of log
@@ -96,9 +98,11 @@ func parse(body []byte) (message, error) {
 
 // reply is the answer to a message. The zero value means that it was received.
 type reply struct {
-	Leader  string `json:"leader,omitempty"`  // to join: the id of the leader
-	Refused string `json:"refused,omitempty"` // why the sender does not belong to the group, or its session is over
-	Early   bool   `json:"early,omitempty"`   // the message arrived before its receiver can handle it, and must be repeated
+	Leader string `json:"leader,omitempty"` // to join: the id of the leader
+	// Why the sender does not belong to the group, or its session is over.
+	Refused string `json:"refused,omitempty"`
+	// The message arrived before its receiver can handle it, and must be repeated.
+	Early bool `json:"early,omitempty"`
 }
 
 // encode returns the body of a reply; nil, which is not sent, if r is nil.

@@ -129,8 +129,9 @@ func TestVersion2OfAnOlderKernelHasAMemoryLimitAllTheSame(t *testing.T) {
 func TestOnlyAKillForItsOwnLimitIsThatOfVersion2(t *testing.T) {
 	t.Parallel()
 	for events, want := range map[string]bool{
-		"low 0\nhigh 0\nmax 9\noom 2\noom_kill 1\n":    false, // as it was when the limit was set
-		"max 30\noom 2\noom_kill 1\n":                  false, // it reached its limit, and stayed below
+		"low 0\nhigh 0\nmax 9\noom 2\noom_kill 1\n": false, // as it was when the limit was set
+		// It reached its limit, and stayed below.
+		"max 30\noom 2\noom_kill 1\n":                  false,
 		"max 9\noom 2\noom_kill 3\noom_group_kill 1\n": false, // another cgroup's limit was reached
 		"max 30\noom 3\noom_kill 3\n":                  true,
 		"":                                             false,

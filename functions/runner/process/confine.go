@@ -78,7 +78,9 @@ const SandboxEnv = "STOKER_MODULE_SANDBOX"
 // see Sandbox.
 type Access struct {
 	Hidden []string // files and directories that it can't read, whether they exist by now or not
-	Write  []string // existing directories and files: it writes nowhere else except in its home, in shared memory and to devices. It can't write to hidden ones either
+	// Existing directories and files. It can write nowhere else except in its home, in shared
+	// memory and to devices, and never to hidden ones.
+	Write []string
 }
 
 // Sandbox is an Access in the kernel's terms (landlock(7)), for a process to enter by itself:

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if name != "confined" {
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // like a module that waits for its assignment
+		// Like a module that waits for its assignment.
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	}
 	fmt.Println(try(argument))
 	os.Exit(0)
@@ -162,7 +163,9 @@ func TestModulesOfAnOrdinaryUserAreHeldToTheirLimits(t *testing.T) {
 	program := filepath.Join(dir, "try")
 	text, err := os.ReadFile(os.Args[0])
 	if err == nil {
-		syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open for writing: "text file busy"
+		// Otherwise a process that another test starts holds the file open for writing: "text file
+		// busy".
+		syscall.ForkLock.RLock()
 		err = errors.Join(os.WriteFile(program, text, 0o755), os.Chmod(dir, 0o777))
 		syscall.ForkLock.RUnlock()
 	}

@@ -45,7 +45,9 @@ type answer struct {
 
 // Limits of requests to a server.
 const (
-	answerTime  = 30 * time.Second // for one answer: the server does nothing else, but may have to wait for a processor
+	// The limit for one answer: the server has nothing else to do, but may have to wait for a
+	// processor.
+	answerTime  = 30 * time.Second
 	answerBytes = 64 << 10
 	lastWords   = 5 * time.Second // for the log of one that failed before it was ready
 )

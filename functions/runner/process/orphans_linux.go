@@ -19,7 +19,9 @@ import (
 
 // families are the leaders that are children of this process, and those that are busy.
 var families = struct {
-	starting sync.RWMutex // read-held from a leader's start until it is registered, so that it is not taken for an orphan
+	// Read-held from a leader's start until it is registered, so that it is not taken for an
+	// orphan.
+	starting sync.RWMutex
 
 	sync.Mutex
 	leaders map[int]*family   // by their ids

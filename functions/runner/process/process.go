@@ -37,10 +37,11 @@ const MarkEnv = "STOKER_MODULE"
 
 // Command is the program that a process runs. It waits when it reads its standard input.
 type Command struct {
-	Line    []string // the program and its arguments
-	Env     []string // in addition to which its environment has its home and its mark
-	Program *os.File // a sealed copy that is executed in place of Line[0]; nil: Line[0] is. It is not closed
-	Access  *Access  // nil: that of this process
+	Line []string // the program and its arguments
+	Env  []string // in addition to which its environment has its home and its mark
+	// A sealed copy that is executed in place of Line[0]; nil: Line[0] is. It is not closed.
+	Program *os.File
+	Access  *Access // nil: that of this process
 }
 
 // Start runs a command.
@@ -143,7 +144,8 @@ type childEnds struct {
 func (e *childEnds) run(cmd *exec.Cmd, p *Process, program *os.File) (leader, error) {
 	cmd.Dir = p.Home
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
-	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...) // the first one is ProgressFD
+	// The first one is ProgressFD.
+	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...)
 	cmd.SysProcAttr = groupOfItsOwn()
 	e.confined.isolate(cmd.SysProcAttr)
 	var err error
@@ -266,8 +268,10 @@ type leader interface {
 
 // Exit is how a leader ended.
 type Exit struct {
-	Status      syscall.WaitStatus
-	MaxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child that it waited for; 0: not known
+	Status syscall.WaitStatus
+	// The largest resident size that the kernel saw of it or of a child that it waited for; 0: not
+	// known.
+	MaxRSSBytes int64
 	// its parent has ended, and it with it, or does not answer: Status is not its own
 	Unknown bool
 }

@@ -40,7 +40,8 @@ const (
 
 // Versions of Landlock that introduced the features used here.
 const (
-	landlockLeast    = 2 // Linux 5.19: before that, files could not be moved between directories at all
+	// Linux 5.19: before that, files could not be moved between directories at all.
+	landlockLeast    = 2
 	landlockTruncate = 3 // Linux 6.2
 	landlockScopes   = 6 // Linux 6.12
 	landlockThreads  = 8 // Linux 7.0: all threads of a process enter a sandbox together

@@ -125,7 +125,8 @@ func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 			if _, err := io.ReadFull(p.Output, make([]byte, len("holds\n"))); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.GroupMemoryBytes(); got < held || got > 8*held { // under the race detector it takes several times as much
+			// Under the race detector it takes several times as much.
+			if got := p.GroupMemoryBytes(); got < held || got > 8*held {
 				t.Errorf("counted %d MiB, want those of the process that holds %d", got>>20, held>>20)
 			}
 			before.SetBusy(true) // after the process began that holds the memory
@@ -280,7 +281,8 @@ func lives(pid int) bool {
 
 func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 	t.Parallel()
-	secret, err := syscall.Open("/etc/passwd", syscall.O_RDONLY, 0) // as a parent that doesn't use O_CLOEXEC leaves it
+	// As a parent that doesn't use O_CLOEXEC leaves it.
+	secret, err := syscall.Open("/etc/passwd", syscall.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

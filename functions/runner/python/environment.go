@@ -14,10 +14,12 @@ import (
 
 // Environment is an interpreter with the packages that modules import.
 type Environment struct {
-	Interpreter string            `json:"interpreter"` // absolute path
-	Version     string            `json:"version"`     // the version of Python: 3.11.7
-	Packages    map[string]string `json:"packages"`    // version of each installed package, by its name as in PEP 503
-	Digest      string            `json:"digest"`      // sha256:<hex> of version and packages: the same digest means the same results
+	Interpreter string `json:"interpreter"` // absolute path
+	Version     string `json:"version"`     // the version of Python: 3.11.7
+	// Version of each installed package, by its name as in PEP 503.
+	Packages map[string]string `json:"packages"`
+	// sha256:<hex> of version and packages: the same digest means the same results
+	Digest string `json:"digest"`
 
 	modules []string // modules of wanted that can be found
 	sites   []string // the directories that packages are in
@@ -26,13 +28,19 @@ type Environment struct {
 
 // Options of Find.
 type Options struct {
-	Named        string   // interpreter, or directory of an environment, that the pipeline names; "": Default
-	Default      string   // the value of STOKER_PYTHON; "": the environment that Make made last
-	Requirements []string // packages to have in addition; if they are missing, an environment with them is made once, below CacheDir
-	CacheDir     string   // caches what interpreters have, and environments with requirements; "": neither is cached
-	Home         string   // where Make makes environments; default: Home()
-	By           Runner   // runs the interpreter, which a pipeline may name, and the installer of requirements; nil: with the rights of this process
-	Logger       *slog.Logger
+	// Interpreter, or directory of an environment, that the pipeline names; "": Default.
+	Named   string
+	Default string // the value of STOKER_PYTHON; "": the environment that Make made last
+	// Packages to have in addition; if they are missing, an environment with them is made once,
+	// below CacheDir.
+	Requirements []string
+	// Caches what interpreters have, and environments with requirements; "": neither is cached.
+	CacheDir string
+	Home     string // where Make makes environments; default: Home()
+	// Runs the interpreter, which a pipeline may name, and the installer of requirements; nil: with
+	// the rights of this process.
+	By     Runner
+	Logger *slog.Logger
 }
 
 // ErrNone reports that there is no environment, and how to get one.

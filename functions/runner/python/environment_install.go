@@ -202,6 +202,7 @@ func (e Environment) hasOwnKeras2() bool {
 func tensorFlows() []string { return []string{"tensorflow", "tensorflow-cpu"} }
 
 func (e Environment) minor() (major, minor int) {
-	_, _ = fmt.Sscanf(e.Version, "%d.%d", &major, &minor) // a text that isn't a version counts as too old
+	// A text that isn't a version counts as too old.
+	_, _ = fmt.Sscanf(e.Version, "%d.%d", &major, &minor)
 	return major, minor
 }

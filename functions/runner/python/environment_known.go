@@ -15,8 +15,9 @@ import (
 // valid as long as none of the watched files has changed: installing or removing a package changes
 // the directory that packages are in.
 type record struct {
-	Probed probed           `json:"probed"`
-	Seen   map[string]int64 `json:"seen"` // modification time in nanoseconds by path; 0: it doesn't exist
+	Probed probed `json:"probed"`
+	// Modification time in nanoseconds by path; 0: it doesn't exist.
+	Seen map[string]int64 `json:"seen"`
 }
 
 // known returns what an interpreter has. It doesn't start the interpreter if there is a valid
@@ -30,7 +31,8 @@ func known(ctx context.Context, by Runner, cache, interpreter string) (Environme
 	if err != nil {
 		return Environment{}, err
 	}
-	if path != "" && sameFile(r.Probed.Interpreter, interpreter) { // otherwise it is a script that chooses an interpreter, and may choose another one
+	// Otherwise it is a script that chooses an interpreter, and may choose another one.
+	if path != "" && sameFile(r.Probed.Interpreter, interpreter) {
 		if err := writeRecord(path, r); err != nil {
 			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
 		}

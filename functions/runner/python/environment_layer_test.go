@@ -60,7 +60,8 @@ func requirementsAreLaidOver(t *testing.T, opts python.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(opts.Requirements[0], text, 0o600); err != nil { // the same name and version
+	// The same name and version.
+	if err := os.WriteFile(opts.Requirements[0], text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	changed, err := python.Find(t.Context(), opts)

@@ -14,15 +14,18 @@ import (
 // Made describes an environment that Stoker made. Its file is in the environment's directory, and
 // is written last: a directory without it is incomplete.
 type Made struct {
-	Dir          string    `json:"dir"`
-	Interpreter  string    `json:"interpreter"`
-	Kind         Kind      `json:"kind,omitempty"`         // "" for one with a pipeline's requirements
-	Base         string    `json:"base,omitempty"`         // for one with requirements: the interpreter whose packages it also has
-	Requirements []string  `json:"requirements,omitempty"` // for one with requirements
-	Python       string    `json:"python"`                 // 3.11.7
-	Lock         string    `json:"lock,omitempty"`         // SHA-256 of the packages that it was made from
-	Created      time.Time `json:"created"`
-	Used         time.Time `json:"used"` // time of the last use, to the hour
+	Dir         string `json:"dir"`
+	Interpreter string `json:"interpreter"`
+	// "" for one with a pipeline's requirements
+	Kind Kind `json:"kind,omitempty"`
+	// For one with requirements: the interpreter whose packages it also has.
+	Base         string   `json:"base,omitempty"`
+	Requirements []string `json:"requirements,omitempty"` // for one with requirements
+	Python       string   `json:"python"`                 // 3.11.7
+	// SHA-256 of the packages that it was made from.
+	Lock    string    `json:"lock,omitempty"`
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used"` // time of the last use, to the hour
 }
 
 // description is the name of the file. Its modification time is that of the last use.
@@ -108,7 +111,8 @@ func used(interpreter string) {
 		return
 	}
 	if now := time.Now(); now.Sub(m.Used) > usePeriod {
-		_ = os.Chtimes(filepath.Join(m.Dir, description), now, now) // otherwise it seems unused, and is made again one day
+		// Otherwise it seems unused, and is made again one day.
+		_ = os.Chtimes(filepath.Join(m.Dir, description), now, now)
 	}
 }
 
@@ -138,7 +142,8 @@ func (m Made) Remove() error {
 // Outdated returns why an environment may be removed: "" if it may not.
 func (m Made) Outdated(now time.Time, unused time.Duration) string {
 	_, baseErr := os.Stat(m.Base)
-	_, linkErr := os.Stat(m.Interpreter) // a venv's interpreter is a link to the Python that it was made with
+	// A venv's interpreter is a link to the Python that it was made with.
+	_, linkErr := os.Stat(m.Interpreter)
 	switch {
 	case linkErr != nil:
 		return "the Python it was made with is gone"

@@ -20,8 +20,9 @@ import (
 // MakeOptions say what to make, from what, and where. The zero value is what `stoker python setup`
 // makes.
 type MakeOptions struct {
-	Kind     Kind      // default: CPU
-	Base     string    // Python that it is made with; default: the first on PATH for which there are wheels
+	Kind Kind // default: CPU
+	// Python that it is made with; default: the first on PATH for which there are wheels.
+	Base     string
 	Home     string    // default: Home()
 	Force    bool      // make it again if it exists
 	Pip      bool      // install with pip even if uv is on PATH

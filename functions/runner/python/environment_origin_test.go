@@ -16,7 +16,8 @@ import (
 func TestCodeOfOneVersionIsDistinguished(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		origin string                                        // as direct_url.json has it; %s is the directory of the source
+		// As direct_url.json has it; %s is the directory of the source.
+		origin string
 		change func(t *testing.T, source, site, info string) // the version stays
 	}{
 		"from a folder": {`{"url": "file://%s", "dir_info": {}}`, func(t *testing.T, source, site, info string) {

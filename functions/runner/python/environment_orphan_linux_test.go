@@ -34,7 +34,8 @@ func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
 	_ = worker.Wait() // it was killed
 	eventually(t, func() string {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || bytes.Contains(stat, []byte(") Z ")) { // a zombie, on a machine where orphans are not waited for
+		// A zombie, on a machine where orphans are not waited for.
+		if err != nil || bytes.Contains(stat, []byte(") Z ")) {
 			return "gone"
 		}
 		return ""

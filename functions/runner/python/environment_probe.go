@@ -25,7 +25,8 @@ type probed struct {
 	Packages    map[string]string `json:"packages"`
 	Modules     []string          `json:"modules"` // modules of wanted that can be found
 	Sites       []string          `json:"sites"`   // the directories that packages are in
-	Watched     []string          `json:"watched"` // the files and directories that change when any of this does
+	// The files and directories that change when any of this does.
+	Watched []string `json:"watched"`
 }
 
 // Limits of an interpreter's answer, because a path may name anything.

@@ -50,7 +50,8 @@ func (f fake) write(t *testing.T, dir string) string {
 
 func program(t *testing.T, path, script string) string {
 	t.Helper()
-	syscall.ForkLock.RLock() // otherwise a process that another test starts holds the file open: "text file busy"
+	// Otherwise a process that another test starts holds the file open: "text file busy".
+	syscall.ForkLock.RLock()
 	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
@@ -77,7 +78,8 @@ func TestAPipelinesPythonGoesBeforeTheWorkers(t *testing.T) {
 		want string
 	}{
 		{python.Options{Named: named, Default: byDefault}, named},
-		{python.Options{Named: filepath.Dir(filepath.Dir(named)), Default: byDefault}, named}, // a directory
+		// A directory.
+		{python.Options{Named: filepath.Dir(filepath.Dir(named)), Default: byDefault}, named},
 		{python.Options{Default: byDefault}, byDefault},
 	} {
 		test.opts.Home = t.TempDir()
@@ -156,7 +158,8 @@ func TestAnInterpreterIsAskedOnceUntilItsPackagesChange(t *testing.T) {
 		t.Errorf("started %d times, want once", n)
 	}
 	another := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(filepath.Join(dir, "site-packages"), another, another); err != nil { // as when a package is installed
+	// As when a package is installed.
+	if err := os.Chtimes(filepath.Join(dir, "site-packages"), another, another); err != nil {
 		t.Fatal(err)
 	}
 	find()

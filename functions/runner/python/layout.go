@@ -46,7 +46,8 @@ func Lay(cache string) (Layout, error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		return writeBy(cache, path, text) // in dir, another process might remove a file that is not complete yet
+		// In dir, another process might remove a file that is not complete yet.
+		return writeBy(cache, path, text)
 	})
 	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
 }

@@ -16,21 +16,25 @@ var outlineScript string
 // Outline is what a source file binds at its top level, as Python reads it.
 type Outline struct {
 	Names []Binding `json:"names"` // in the order of the file
-	Open  bool      `json:"open"`  // it may bind other names too: by an import with a star, exec or the like
+	// It may bind other names too: by an import with a star, exec or the like.
+	Open bool `json:"open"`
 }
 
 // Binding is a name at the top level of a source file.
 type Binding struct {
-	Name         string   `json:"name"`
-	Line, Column int      // from 1
-	Function     bool     `json:"function"`  // a def without decorators, so that the fields below are known
-	Coroutine    bool     `json:"coroutine"` // an async def
-	Least        int      `json:"least"`     // number of positional arguments that it needs
-	Most         int      `json:"most"`      // number of those that it takes; -1: any
-	Keywords     []string `json:"keywords"`  // arguments that it needs by name
-	From         string   `json:"from"`      // the module that it is imported from, as the file names it; "" if it is not bound by from ... import
-	Original     string   `json:"original"`  // its name in that module
-	Installed    bool     `json:"installed"` // Python has a package of From's first name
+	Name         string `json:"name"`
+	Line, Column int    // from 1
+	// A def without decorators, so that the fields below are known.
+	Function  bool     `json:"function"`
+	Coroutine bool     `json:"coroutine"` // an async def
+	Least     int      `json:"least"`     // number of positional arguments that it needs
+	Most      int      `json:"most"`      // number of those that it takes; -1: any
+	Keywords  []string `json:"keywords"`  // arguments that it needs by name
+	// The module that it is imported from, as the file names it; "" if it is not bound by from ...
+	// import.
+	From      string `json:"from"`
+	Original  string `json:"original"`  // its name in that module
+	Installed bool   `json:"installed"` // Python has a package of From's first name
 }
 
 // Binds returns what a name is bound to last; false if the file does not bind it.

@@ -108,7 +108,8 @@ func TestAHostileFileIsReadInBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := python.ReadOutlines(t.Context(), python.Environment{Interpreter: interpreter}, path)
-		if _, syntax := errors.AsType[*python.SyntaxError](err); err != nil && !syntax && name != "chained" { // it may need more than that Python's stack has
+		// It may need more than that Python's stack has.
+		if _, syntax := errors.AsType[*python.SyntaxError](err); err != nil && !syntax && name != "chained" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "names" && (err != nil || len(all[0].Names) > 2000 || !all[0].Open) {

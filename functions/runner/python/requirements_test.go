@@ -15,7 +15,8 @@ func TestPinsAreThoseThatTestsRunWith(t *testing.T) {
 		ours, lock string
 		more       []string // packages that the tests don't use
 	}{
-		{CPU, "requirements.txt", tests + "requirements.lock", []string{"tensorflow"}}, // the name of tensorflow-cpu on macOS
+		// The name of tensorflow-cpu on macOS.
+		{CPU, "requirements.txt", tests + "requirements.lock", []string{"tensorflow"}},
 		{Estimator, "requirements-estimator.txt", tests + "requirements-estimator.lock", nil},
 	} {
 		lock, err := c.kind.lock()

@@ -59,16 +59,22 @@ const (
 // Setup is the line before the assignment: it prepares a process that may have been started long
 // ago for one job.
 type Setup struct {
-	Env       map[string]string `json:"env"`        // set in os.environ before any file of the module is imported
-	Dir       string            `json:"dir"`        // working directory
-	Path      []string          `json:"path"`       // prepended to sys.path: the directory of File, then that of all files
-	File      string            `json:"file"`       // the module file, absolute; "" if RunFn or TunerFn name a module on Path
-	RunFn     string            `json:"run_fn"`     // as in module.Source
-	TunerFn   string            `json:"tuner_fn"`   // as in module.Source
-	Keras     string            `json:"keras"`      // "2" or "3", as the process was started with
-	KerasAuto bool              `json:"keras_auto"` // the runner chose it: if the other one is needed, it may be tried
-	Autograph string            `json:"autograph"`  // as in module.Source
-	Sandbox   any               `json:"sandbox"`    // a process.Sandbox that it is to enter, see sandbox.py; nil: none, or it is within one already
+	// Set in os.environ before any file of the module is imported.
+	Env map[string]string `json:"env"`
+	Dir string            `json:"dir"` // working directory
+	// Prepended to sys.path: the directory of File, then that of all files.
+	Path []string `json:"path"`
+	// The module file, absolute; "" if RunFn or TunerFn name a module on Path.
+	File    string `json:"file"`
+	RunFn   string `json:"run_fn"`   // as in module.Source
+	TunerFn string `json:"tuner_fn"` // as in module.Source
+	Keras   string `json:"keras"`    // "2" or "3", as the process was started with
+	// The runner chose it: if the other one is needed, it may be tried.
+	KerasAuto bool   `json:"keras_auto"`
+	Autograph string `json:"autograph"` // as in module.Source
+	// A process.Sandbox that it is to enter, see sandbox.py; nil: none, or it is within one
+	// already.
+	Sandbox any `json:"sandbox"`
 }
 
 // tail keeps the end of a program's output.

@@ -54,7 +54,8 @@ func TestAModuleRewritesItsModelToTFLite(t *testing.T) {
 	if want := []string{"assets.extra/requests", "assets/vocabulary.txt", "tflite"}; !slices.Equal(got.Files, want) {
 		t.Errorf("rewritten model has %v, want %v", got.Files, want)
 	}
-	if len(got.Answer) != 2 || got.Answer[0] != 3 || got.Answer[1] != 0 { // whole numbers, which are exact in any order of sums
+	// Whole numbers, which are exact in any order of sums.
+	if len(got.Answer) != 2 || got.Answer[0] != 3 || got.Answer[1] != 0 {
 		t.Errorf("the TFLite model says %v, want [3 0]", got.Answer)
 	}
 }

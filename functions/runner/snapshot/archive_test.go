@@ -108,7 +108,8 @@ func TestABrokenArchiveIsRefused(t *testing.T) {
 	t.Run("another content than its sum says", func(t *testing.T) {
 		t.Parallel()
 		packed := zipOf(t, []item{{name: "penguin.py", text: "print(1)"}})
-		at := bytes.Index(packed, []byte("print(1)")) // stored, because compression would not make it shorter
+		// Stored, because compression would not make it shorter.
+		at := bytes.Index(packed, []byte("print(1)"))
 		packed[at] = 'P'
 		refuses(t, packed, "m.zip", `entry "penguin.py": zip: checksum error`)
 	})

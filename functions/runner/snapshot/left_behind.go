@@ -21,7 +21,9 @@ const (
 // directories end with a slash.
 type Left struct {
 	Named []string // by its Python code
-	Other []string // the rest, if the code finds files in another way: by a name that it assembles, or in a directory
+	// The rest, if the code finds files in another way: by a name that it assembles, or in a
+	// directory.
+	Other []string
 }
 
 // looks matches code that finds files other than by their names.

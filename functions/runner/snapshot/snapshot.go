@@ -21,9 +21,13 @@ import (
 
 // Snapshot is a module's files in a directory of their own.
 type Snapshot struct {
-	Dir    string // contains them; is added to Python's path
-	File   string // the module file, at the top: penguin_utils.py; "" if nothing determines which one it is, see Ambiguous
-	Digest string // sha256:<hex> of the paths and contents of all files, the same for a directory and for each kind of archive of it
+	Dir string // contains them; is added to Python's path
+	// The module file, at the top: penguin_utils.py; "" if nothing determines which one it is, see
+	// Ambiguous.
+	File string
+	// sha256:<hex> of the paths and contents of all files, the same for a directory and for each
+	// kind of archive of it
+	Digest string
 
 	path       string   // of the module
 	candidates []string // the .py files at the top that could be File

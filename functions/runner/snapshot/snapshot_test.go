@@ -127,7 +127,8 @@ func TestWhatIsNoModuleIsRefusedByName(t *testing.T) {
 
 func TestALinkToAFileIsTheFileAndOneToAFolderIsRefused(t *testing.T) {
 	t.Parallel()
-	mounted := tree{"..data/penguin.py": penguin["penguin.py"], "..data/features.py": penguin["features.py"]}.folder(t) // a ConfigMap
+	// A ConfigMap.
+	mounted := tree{"..data/penguin.py": penguin["penguin.py"], "..data/features.py": penguin["features.py"]}.folder(t)
 	for name := range penguin {
 		symlink(t, filepath.Join("..data", name), filepath.Join(mounted, name))
 	}
@@ -148,7 +149,8 @@ func TestATextNamesTheFilesOfTheModuleNotOfTheCopy(t *testing.T) {
 	t.Parallel()
 	dir, archive := penguin.folder(t), penguin.archive(t, "m.zip")
 	for path, want := range map[string]string{
-		dir: dir, filepath.Join(dir, "penguin.py"): dir, archive: archive, // like a file of a directory m.zip
+		// Like a file of a directory m.zip.
+		dir: dir, filepath.Join(dir, "penguin.py"): dir, archive: archive,
 	} {
 		s := take(t, t.TempDir(), path)
 		if got := s.Theirs("File \"" + s.Dir + "/features.py\", line 1"); got != "File \""+want+"/features.py\", line 1" {

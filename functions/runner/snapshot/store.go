@@ -23,8 +23,9 @@ import (
 type store struct{ dir string }
 
 const (
-	keepAtMost = 64                 // snapshots, and
-	keepFor    = 7 * 24 * time.Hour // those that were used this recently: a training may import one of its files late
+	keepAtMost = 64 // snapshots, and
+	// Those that were used this recently: a training may import one of its files late.
+	keepFor = 7 * 24 * time.Hour
 
 	lockPeriod = 20 * time.Millisecond // between two checks of a waiting caller
 	partial    = "partial-"

@@ -92,7 +92,8 @@ func TestAModuleThatChangesWhileItIsReadIsKnownByWhatWasKept(t *testing.T) {
 	t.Parallel()
 	cache, path := store{t.TempDir()}, module(t, "VERSION = 2\n")
 	want := mustTake(t, store{t.TempDir()}, path)
-	dir, digest, err := cache.keep(t.Context(), strings.Repeat("0", 64), func(to string) (string, error) { // read before, with another content
+	// Read before, with another content.
+	dir, digest, err := cache.keep(t.Context(), strings.Repeat("0", 64), func(to string) (string, error) {
 		return copyTo(t.Context(), to, siblings(path), wide)
 	})
 	if err != nil || "sha256:"+digest != want.Digest || filepath.Base(dir) != digest {

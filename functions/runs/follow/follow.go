@@ -20,7 +20,9 @@ import (
 // Listener receives reports on a run. Calls of one function don't overlap.
 type Listener struct {
 	Progress func(events.Progress)
-	Waits    func(why string) // called after a while without progress with what the run waits for, and again whenever that changes
+	// Called after a while without progress with what the run waits for, and again whenever that
+	// changes.
+	Waits func(why string)
 }
 
 // errOver ends the watching of progress once the outcome is known.

@@ -17,18 +17,21 @@ type Graph struct {
 
 // Node is one thing: an artifact, a module's code, a search or a trial of one.
 type Node struct {
-	ID     string `json:"id"` // the same for the same content at the same address, in every graph
-	Kind   Kind   `json:"kind"`
-	Name   string `json:"name"`             // for users: a run, a split, a module's path
-	URI    string `json:"uri,omitempty"`    // the artifact's address when it was read or written
-	Digest string `json:"digest,omitempty"` // of what was read or written, sha256:<hex>; for a module, that of its code
+	ID   string `json:"id"` // the same for the same content at the same address, in every graph
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`          // for users: a run, a split, a module's path
+	URI  string `json:"uri,omitempty"` // the artifact's address when it was read or written
+	// Of what was read or written, sha256:<hex>; for a module, that of its code.
+	Digest string `json:"digest,omitempty"`
 
-	Execution  string    `json:"execution,omitempty"` // the execution of Stoker that made it, if one did
-	Generation int       `json:"generation,omitempty"`
-	Pipeline   string    `json:"pipeline,omitempty"` // the pipeline of the first run that the execution worked for
-	Run        string    `json:"run,omitempty"`      // that run; "" if no event names it any more
-	Revision   uint64    `json:"revision,omitempty"` // of the pipeline; 0 if it is no longer known
-	Started    time.Time `json:"started,omitzero"`
+	// The execution of Stoker that made it, if one did.
+	Execution  string `json:"execution,omitempty"`
+	Generation int    `json:"generation,omitempty"`
+	// The pipeline of the first run that the execution worked for.
+	Pipeline string    `json:"pipeline,omitempty"`
+	Run      string    `json:"run,omitempty"`      // that run; "" if no event names it any more
+	Revision uint64    `json:"revision,omitempty"` // of the pipeline; 0 if it is no longer known
+	Started  time.Time `json:"started,omitzero"`
 
 	// Configuration is the pipeline at Revision, with every default filled in and secrets hidden:
 	// the configuration of the execution. It is left out if that revision is no longer known.
@@ -48,14 +51,16 @@ type Node struct {
 	State State  `json:"state,omitempty"` // how the store's present content compares with Digest
 	Found string `json:"found,omitempty"` // its present digest, if that differs
 	Why   string `json:"why,omitempty"`   // the reason for State and More, in words
-	More  bool   `json:"more,omitempty"`  // the graph lacks what it was made from: no record of that is left, or Options.Depth ends here
+	// The graph lacks what it was made from: no record of that is left, or Options.Depth ends here.
+	More bool `json:"more,omitempty"`
 }
 
 // Edge says that To was made from From.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	Role Kind   `json:"role"` // what From was for To: a model that a model starts from is its BaseModel
+	// What From was for To: a model that a model starts from is its BaseModel.
+	Role Kind `json:"role"`
 }
 
 // Kind of a node, in the terms of TFX.

@@ -38,7 +38,8 @@ func (w *walk) trials(ctx context.Context, search string, found record) error {
 	state, err := studies.Read(ctx, w.bus, name)
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, events.ErrRefused):
-		w.node(search).Why = fmt.Sprintf("its log can't be read: %v", err) // an unreadable log does not affect the rest
+		// An unreadable log does not affect the rest.
+		w.node(search).Why = fmt.Sprintf("its log can't be read: %v", err)
 		return nil
 	case err != nil:
 		return err

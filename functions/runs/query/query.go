@@ -27,25 +27,31 @@ import (
 // Detail is everything that is known of a run.
 type Detail struct {
 	runs.Summary
-	Events     []runs.Event     `json:"events"`
-	Since      time.Time        `json:"since,omitzero"`   // of the first event
-	Expires    time.Time        `json:"expires,omitzero"` // when it expires, if it waits for events
-	Job        string           `json:"job,omitempty"`
-	Study      string           `json:"study,omitempty"`    // the search that found, or is to find, its hyperparameters
-	Reused     bool             `json:"reused,omitempty"`   // the study is another run's
-	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its events were complete
-	Lease      *events.Lease    `json:"lease,omitempty"`
-	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last one of its worker, by the bus's clock
+	Events  []runs.Event `json:"events"`
+	Since   time.Time    `json:"since,omitzero"`   // of the first event
+	Expires time.Time    `json:"expires,omitzero"` // when it expires, if it waits for events
+	Job     string       `json:"job,omitempty"`
+	// The search that found, or is to find, its hyperparameters.
+	Study  string `json:"study,omitempty"`
+	Reused bool   `json:"reused,omitempty"` // the study is another run's
+	// Of the pipeline, pinned when its events were complete.
+	Revision uint64        `json:"revision,omitempty"`
+	Lease    *events.Lease `json:"lease,omitempty"`
+	// The last one of its worker, by the bus's clock.
+	Heartbeat  time.Time        `json:"heartbeat,omitzero"`
 	Progress   *events.Progress `json:"progress,omitempty"` // the last report of its worker
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
 
-	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in and secrets hidden
+	// The pipeline at Revision, with every default filled in and secrets hidden.
+	Configuration json.RawMessage `json:"configuration,omitempty"`
 
-	Settings json.RawMessage `json:"settings,omitempty"` // settings that its model was trained with, defaults included, as the module reports them
+	// Settings that its model was trained with, defaults included, as the module reports them.
+	Settings json.RawMessage `json:"settings,omitempty"`
 
 	Trained *events.ModelTrained `json:"-"` // the model of Outcome, if it is one
-	Failed  events.Failed        `json:"-"` // or the failure; its log is that of the search if the run ended with its tuning
+	// Or the failure; its log is that of the search if the run ended with its tuning.
+	Failed events.Failed `json:"-"`
 }
 
 // Of returns a run's state and history, from the log, the buckets and the dead letters. The leaders
@@ -258,7 +264,8 @@ func studyOf(ctx context.Context, bus events.StudyLog, run runs.Run) (events.Stu
 func ModelsInUse(ctx context.Context, bus events.Bus) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
-		if ref, err := storage.ParseRef(uri); err == nil { // none, latest and blessed are no addresses
+		// None, latest and blessed are no addresses.
+		if ref, err := storage.ParseRef(uri); err == nil {
 			refs = append(refs, ref)
 		}
 	}

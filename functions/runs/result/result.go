@@ -29,7 +29,8 @@ type Result struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Attempts int       `json:"attempts"`
-	Resumed  int       `json:"resumed,omitempty"` // step of the checkpoint that the last attempt resumed from
+	// Step of the checkpoint that the last attempt resumed from.
+	Resumed int `json:"resumed,omitempty"`
 }
 
 // Training is the part of a Result that a training produces.
@@ -37,9 +38,10 @@ type Training struct {
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // only the values
 	BaseModel       string             `json:"base_model,omitempty"`
-	Settings        json.RawMessage    `json:"settings,omitempty"` // settings that the training used, as its module reports them, without secrets
-	Skew            *events.Skew       `json:"skew,omitempty"`
-	Notes           []string           `json:"notes,omitempty"` // requested outputs that are missing, and why
+	// Settings that the training used, as its module reports them, without secrets.
+	Settings json.RawMessage `json:"settings,omitempty"`
+	Skew     *events.Skew    `json:"skew,omitempty"`
+	Notes    []string        `json:"notes,omitempty"` // requested outputs that are missing, and why
 }
 
 // Search is the part of a Result that a search for hyperparameters produces.

@@ -189,7 +189,8 @@ func replace(t *testing.T, bus *studiestest.Bus, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = bus.AppendStudy(t.Context(), name("a"), body, state.After) // or another writer was first
+		// Or another writer was first.
+		_, _ = bus.AppendStudy(t.Context(), name("a"), body, state.After)
 	}
 }
 

@@ -24,10 +24,14 @@ var (
 type State struct {
 	Name  events.Study
 	Study tune.Study
-	After uint64 // the sequence of the newest entry that was read, even of one without effect; 0: the log is empty
+	// The sequence of the newest entry that was read, even of one without effect; 0: the log is
+	// empty.
+	After uint64
 
 	newest string // the hash of that entry
-	base   *State // an earlier state whose entries are known to have been in the log together; nil: the empty one
+	// An earlier state whose entries are known to have been in the log together; nil: the empty
+	// one.
+	base *State
 }
 
 // same reports whether two states are of the same log up to the same entry.

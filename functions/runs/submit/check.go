@@ -38,9 +38,12 @@ func (e *NoEffect) Error() string {
 
 // Effect is what an event does that is not ignored.
 type Effect struct {
-	Repeats uint64 // sequence of the event in the log with the same id, so that publishing it again adds nothing; 0: there is none
-	Equals  uint64 // sequence of the run's event of this kind with the same data and another id; 0: there is none
-	Note    string // what the publisher may not expect; "" if there is nothing to say
+	// Sequence of the event in the log with the same id, so that publishing it again adds nothing;
+	// 0: there is none.
+	Repeats uint64
+	// Sequence of the run's event of this kind with the same data and another id; 0: there is none.
+	Equals uint64
+	Note   string // what the publisher may not expect; "" if there is nothing to say
 }
 
 // Check returns the effect that an event will have if it is published now, or *NoEffect if it will

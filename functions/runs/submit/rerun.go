@@ -30,7 +30,8 @@ type Rerun struct {
 	Run      string         // its name
 	Revision uint64         // of the pipeline as it is applied now
 	Events   []events.Event // to be published, in this order
-	WaitsFor []events.Kind  // what the pipeline waits for and they do not contain: it has to be published separately
+	// What the pipeline waits for and they do not contain: it has to be published separately.
+	WaitsFor []events.Kind
 }
 
 // maxReruns limits how many names are tried for a new run.

@@ -183,7 +183,8 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Long:              "Removes dead letters for good. An event stays in the log, and the outcome of a job does not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
-			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // somebody else dropped it first
+			// Somebody else dropped it first.
+			if err := bus.DeleteDeadLetter(ctx, line.Number); !errors.Is(err, events.ErrNotFound) {
 				return err
 			}
 			return nil

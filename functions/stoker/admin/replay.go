@@ -83,7 +83,8 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if f.opts.Force && f.opts.Request == "" {
 		f.opts.Request = strings.ToLower(rand.Text())
 	}
-	if err := app.CheckTimeout(true, f.timeout); err != nil { // a run that others depend on is awaited without --wait too
+	// A run that others depend on is awaited without --wait too.
+	if err := app.CheckTimeout(true, f.timeout); err != nil {
 		return err
 	}
 	var err error

@@ -27,9 +27,12 @@ const (
 // Info is a command's description of itself. It is kept as annotations of the command, and read by
 // the help, by errors and by tests.
 type Info struct {
-	Role access.Role // the role with the fewest permissions that can run it; an operator may run everything but long-running commands
+	// The role with the fewest permissions that can run it; an operator may run everything but
+	// long-running commands.
+	Role access.Role
 
-	Output   string // form of the document that -o json prints; "" if there is none, or none is promised
+	// Form of the document that -o json prints; "" if there is none, or none is promised.
+	Output   string
 	With     string // arguments with which it prints that document
 	Always   string // names in each object of the document
 	Optional string // names that are left out if they do not apply

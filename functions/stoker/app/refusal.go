@@ -24,7 +24,8 @@ func RefusalsAreUsage(root *cobra.Command) (refused func() bool) {
 		return err
 	}
 	for _, cmd := range AllCommands(root) {
-		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() { // cobra prints its help for unknown words, and reports success
+		// cobra prints its help for unknown words, and reports success
+		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() {
 			cmd.Args, cmd.RunE = NoArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 		if do := cmd.RunE; do != nil {

@@ -66,7 +66,8 @@ func checkProgram(path string) error {
 		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		if used, err := build.Default.MatchFile(path, name); err == nil && !used { // the go command ignores it
+		// The go command ignores it.
+		if used, err := build.Default.MatchFile(path, name); err == nil && !used {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(path, name), nil, parser.SkipObjectResolution)

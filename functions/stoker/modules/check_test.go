@@ -153,7 +153,8 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	if err := os.WriteFile(path, []byte("def run_fn(a:\n  pass\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own := t.TempDir() // a folder in which python3 is not a shim that depends on another home directory
+	// A folder in which python3 is not a shim that depends on another home directory.
+	own := t.TempDir()
 	real, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
 	if err == nil {
 		err = os.Symlink(strings.TrimSpace(string(real)), filepath.Join(own, "python3"))
@@ -176,7 +177,8 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	if err := CheckUpload(t.Context(), quiet(), folder); err != nil {
 		t.Errorf("a folder that is no module: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("from other import run_fn\n"), 0o600); err != nil { // the workers' Python may have it
+	// The workers' Python may have it.
+	if err := os.WriteFile(path, []byte("from other import run_fn\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var notes strings.Builder

@@ -90,7 +90,8 @@ func newApply(a *app.App) *cobra.Command {
 func orApplied(ctx context.Context, bus events.KVBuckets, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
 	now, err := dispatch.Spec(ctx, bus, spec.Name)
 	if err != nil {
-		return spec, ctx.Err() // Apply replaces a pipeline that can't be read, and reports any other error
+		// Apply replaces a pipeline that can't be read, and reports any other error.
+		return spec, ctx.Err()
 	}
 	applied, err := now.Effective()
 	if err != nil {
@@ -186,7 +187,8 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 		return nil
 	}
 	hint := spelling.Suggestion(metric, known)
-	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) { // Keras's name
+	// Keras's name.
+	if own, validation := strings.CutPrefix(metric, "val_"); validation && slices.Contains(known, own) {
 		hint = "; did you mean " + own + "?"
 	}
 	what := "no metric of that name"

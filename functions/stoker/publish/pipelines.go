@@ -142,12 +142,13 @@ func removePipeline(ctx context.Context, a *app.App, bus events.Bus, name string
 
 // shownPipeline is the result of `stoker pipelines show`.
 type shownPipeline struct {
-	Pipeline      string            `json:"pipeline"`
-	Revision      uint64            `json:"revision"`
-	Applied       time.Time         `json:"applied"`
-	Current       bool              `json:"current"` // it is the applied revision
-	Revisions     []shownRevision   `json:"revisions"`
-	Configuration json.RawMessage   `json:"configuration"` // with every default set and secrets hidden
+	Pipeline  string          `json:"pipeline"`
+	Revision  uint64          `json:"revision"`
+	Applied   time.Time       `json:"applied"`
+	Current   bool            `json:"current"` // it is the applied revision
+	Revisions []shownRevision `json:"revisions"`
+	// With every default set and secrets hidden.
+	Configuration json.RawMessage   `json:"configuration"`
 	Against       uint64            `json:"against,omitempty"`
 	Changes       []pipeline.Change `json:"changes,omitempty"` // from Against to Revision
 }

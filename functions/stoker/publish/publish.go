@@ -93,7 +93,8 @@ func newPublish(a *app.App) *cobra.Command {
 					}
 				}
 				if note != "" {
-					fmt.Fprintln(a.Stderr, terminal.Line(note)) // also with -q: it says that the event has no effect
+					// Also with -q: it says that the event has no effect.
+					fmt.Fprintln(a.Stderr, terminal.Line(note))
 				}
 				if !f.wait {
 					return publishEvent(ctx, a, bus, event, note)
@@ -272,7 +273,8 @@ func checkBlessed(ctx context.Context, a *app.App, bus events.EventLog, event ev
 	case errors.Is(err, storage.ErrNotFound):
 		return "", exit.NotFound(fmt.Errorf("%s of pipeline %s: nothing is stored at %s: %s", event.Data.Kind(), event.Pipeline, address, hint))
 	case err != nil:
-		return fmt.Sprintf("not checked whether %s is a model: %v", address, err), nil // publishers need no access to the store
+		// Publishers need no access to the store.
+		return fmt.Sprintf("not checked whether %s is a model: %v", address, err), nil
 	case !byStoker || stored.Out == nil || stored.Out.Type != "Model":
 		return "", fmt.Errorf("%s of pipeline %s: %s is no model that Stoker has trained: %s", event.Data.Kind(), event.Pipeline, address, hint)
 	case path.Base(path.Dir(made.Root.Key)) != event.Pipeline: // <root>/<pipeline>/<component>

@@ -116,7 +116,8 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 			return err
 		}
 	}
-	if address, err := logs.Address(ctx, l.Bus, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was found
+	// It ended before it was found.
+	if address, err := logs.Address(ctx, l.Bus, detail, false); err == nil && address != "" && !out.Any() {
 		if err := logs.Copy(ctx, l.Store, address, out); err != nil {
 			fmt.Fprintln(a.Notes(), err)
 		}

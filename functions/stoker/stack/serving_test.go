@@ -46,7 +46,8 @@ func TestTensorFlowServesTheDemosModel(t *testing.T) {
 		Accuracy float64
 	}
 	tftest.Run(t, accuracyScript, map[string]string{"model": staged.Path("Format-Serving"), "examples": examples}, &got)
-	if want := model.Metrics["accuracy"]; got.Rows != 100 || math.Abs(got.Accuracy-want) > 1e-9 { // both count the same 100 rows
+	// Both count the same 100 rows.
+	if want := model.Metrics["accuracy"]; got.Rows != 100 || math.Abs(got.Accuracy-want) > 1e-9 {
 		t.Errorf("TensorFlow has accuracy %v on %d rows, ModelTrained says %v", got.Accuracy, got.Rows, want)
 	}
 }

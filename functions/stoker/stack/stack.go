@@ -36,10 +36,11 @@ type Options struct {
 	Slots    int               // concurrent jobs; default 1
 	Warm     int               // idle module processes, as in runner.Options; default 0
 	NoWorker bool              // leave jobs to workers in other processes
-	Bridge   *bridge.Options   // publishes events of markers that are uploaded to the store; nil: none
-	BusPort  int               // as in local.Options
-	S3Port   int               // the same
-	Logger   *slog.Logger
+	// Publishes events of markers that are uploaded to the store; nil: none.
+	Bridge  *bridge.Options
+	BusPort int // as in local.Options
+	S3Port  int // the same
+	Logger  *slog.Logger
 
 	PythonWarm string // as in runner.Options
 

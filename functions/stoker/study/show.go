@@ -112,7 +112,8 @@ func (d studyDetail) what() string {
 	case studyFinished, studyFailed:
 		words := ": " + d.Finished.Why.InWords()
 		switch {
-		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // the message includes the number
+		case d.Finished.Message != "" && d.Finished.Why == tune.Failing:
+			// The message includes the number.
 			words = ": " + runs.FirstLine(d.Finished.Message)
 		case d.Finished.Message != "":
 			words += ": " + runs.FirstLine(d.Finished.Message)

@@ -46,7 +46,8 @@ func ProgressOf(m module.Message) (events.Progress, bool) {
 type lineDisplay struct {
 	out   io.Writer
 	phase string
-	shown int       // tenths of the steps that have been shown; tens if the number of steps is unknown
+	// Tenths of the steps that have been shown; tens if the number of steps is unknown.
+	shown int
 	trial time.Time // when a trial was shown
 }
 

@@ -147,7 +147,8 @@ func prints(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= ' ' && r < 0x7f
 	}
-	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // the format characters that are visible
+	// The format characters that are visible.
+	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 		return true
 	}
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,

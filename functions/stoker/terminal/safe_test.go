@@ -35,8 +35,10 @@ func TestSafeShowsWhatActsOnATerminal(t *testing.T) {
 // printable are texts as people write them.
 var printable = []string{
 	"", "penguin@monday: accuracy 0.97", `back\slash "quoted"`, "Grüße, 東京, привет, \u00a0\u2026",
-	"שלום עולם", "مرحبا بالعالم", "می\u200cخواهم", "क्\u200dष श्री\u200cमान्", // right to left, and joiners within words
-	"e\u0301 a\u0308\u0323 o\u0302", "\u0600\u06dd", // combining characters, and visible format characters
+	// Right to left, and joiners within words.
+	"שלום עולם", "مرحبا بالعالم", "می\u200cخواهم", "क्\u200dष श्री\u200cमान्",
+	// Combining characters, and visible format characters.
+	"e\u0301 a\u0308\u0323 o\u0302", "\u0600\u06dd",
 	"👍🏽 ❤️ ❤\ufe0e 👩\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 ❤️\u200d🔥 🙂\u200d↔️ 1️⃣ 🇯🇵", "\ufffd", "葛\U000e0100",
 }
 

@@ -75,7 +75,8 @@ func (s *Stream) Size() (width, height int, drawable bool) {
 	if s.terminal == nil || os.Getenv("TERM") == "dumb" {
 		return 0, 0, false
 	}
-	width, height, _ = term.GetSize(int(s.terminal.Fd())) // 0 and 0 after an error; either may be unknown
+	// 0 and 0 after an error; either may be unknown
+	width, height, _ = term.GetSize(int(s.terminal.Fd()))
 	return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24), true
 }
 

@@ -29,11 +29,12 @@ type tryFlags struct {
 	seed                                                                     int64
 	exports                                                                  []string
 	raw, assignmentOnly                                                      bool
-	source                                                                   module.Source // except for its path
-	model                                                                    string
-	force                                                                    bool
-	workers                                                                  int
-	split                                                                    table.SplitFlags // for a table
+	// Except for its path.
+	source  module.Source
+	model   string
+	force   bool
+	workers int
+	split   table.SplitFlags // for a table
 	searchFlags
 }
 

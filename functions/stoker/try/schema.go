@@ -117,7 +117,8 @@ func inferSchema(ctx context.Context, a *app.App, place string, o schemagen.Opti
 		return inferred, exit.Usage(err)
 	}
 	err = a.WithStore(ctx, func(ctx context.Context, store storage.Store, _ storage.Ref) error {
-		source, err := inspect.Stored(ctx, store, ref, "") // records are streamed, nothing is copied
+		// Records are streamed, nothing is copied.
+		source, err := inspect.Stored(ctx, store, ref, "")
 		if err == nil {
 			inferred, err = inferFrom(ctx, source, o)
 		}

@@ -47,8 +47,9 @@ type tried struct {
 	Model     string             `json:"model"`
 	Metrics   map[string]float64 `json:"metrics,omitempty"`
 	WarmStart *warmStarted       `json:"warm_start,omitempty"`
-	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats in which the model can't be written, with the reason
-	Log       string             `json:"log,omitempty"`       // the module's output, if any
+	// Formats in which the model can't be written, with the reason.
+	Unwritten map[string]string `json:"unwritten,omitempty"`
+	Log       string            `json:"log,omitempty"` // the module's output, if any
 }
 
 // triedLog is the file in --to that holds the module's log.

@@ -81,7 +81,8 @@ func TestKerasTunersOwnWorkerTakesItsTrialsFromTheStudy(t *testing.T) {
 			}
 			off := x.(float64) + deep - 0.3
 			want := off*off + float64(found.(int64))
-			if score, _ := m.study.Score(trial); math.Abs(score-want) > 1e-12 { // a float32 is up to 1e-7 off
+			// A float32 is up to 1e-7 off.
+			if score, _ := m.study.Score(trial); math.Abs(score-want) > 1e-12 {
 				t.Errorf("trial %s: score %v of %v: expected the float64 that was returned, %v", trial.ID, score, trial.Values, want)
 			}
 		default:

@@ -11,7 +11,8 @@ import (
 
 // wentOn is how a trial continued another: testdata/optimizer_state.py explains the fields.
 type wentOn struct {
-	Far   *float64 // from the same step of an uninterrupted training; nil if their optimizers differ
+	// Distance from the same step of an uninterrupted training; nil if their optimizers differ.
+	Far   *float64
 	Steps int
 	Notes []string
 }

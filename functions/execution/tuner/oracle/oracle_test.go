@@ -189,7 +189,8 @@ func TestACurveThatTheResultContradictsIsNotTheObjectives(t *testing.T) {
 	if _, err := c.UpdateTrial(sent, &oraclepb.UpdateTrialRequest{TrialId: trial.GetTrialId(), Metrics: metrics}); err != nil {
 		t.Fatal(err)
 	}
-	update(t, c, trial.GetTrialId(), 0, 0.75) // of a custom run_trial, or the mean of several executions
+	// The score of a custom run_trial, or the mean of several executions.
+	update(t, c, trial.GetTrialId(), 0, 0.75)
 	end(t, c, trial, oraclepb.TrialStatus_COMPLETED)
 	got := m.study.Trial("0000")
 	if score, _ := m.study.Score(got); score != 0.75 || len(got.Curves) != 0 {
@@ -287,7 +288,8 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 	}
 	for {
 		project := here
-		if len(m.study.Trials) > 2 { // the trial runs on another disk than the trials that it continues
+		// The trial runs on another disk than the trials that it continues.
+		if len(m.study.Trials) > 2 {
 			project = elsewhere
 		}
 		sent := metadata.AppendToOutgoingContext(t.Context(), oracle.FolderKey, project)

@@ -11,9 +11,10 @@ import (
 
 // report holds what the current try at a trial has reported. It holds nothing of earlier tries.
 type report struct {
-	steps  map[int]map[string][]float64 // from UpdateTrial: for each metric a value of each execution
-	curves map[string][]tune.Point      // by epoch
-	halted int                          // the epoch at which the try had to end; 0: it need not
+	// From UpdateTrial: for each metric a value of each execution.
+	steps  map[int]map[string][]float64
+	curves map[string][]tune.Point // by epoch
+	halted int                     // the epoch at which the try had to end; 0: it need not
 }
 
 func newReport() *report {

@@ -48,8 +48,9 @@ func With(ctx context.Context, backend Backend, use func(*Server) error) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(peer.Listener{Listener: listener}) }()
 	used := use(s)
-	server.Stop()                                                              // ends the calls that wait
-	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // Serve returns this if use was faster
+	server.Stop() // ends the calls that wait
+	// Serve returns ErrServerStopped if use ended first.
+	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		used = errors.Join(used, fmt.Errorf("serve KerasTuner's oracle: %w", err))
 	}
 	s.mu.Lock()

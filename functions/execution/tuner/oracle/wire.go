@@ -237,9 +237,14 @@ func readValue(wire *oraclepb.Value) any {
 // Metadata that a process which knows Stoker adds to KerasTuner's calls. A process that doesn't
 // still has its trials.
 const (
-	EpochKey   = "stoker-epoch"       // of UpdateTrial: its metrics are those at the end of an epoch, counted from 1, and not a result
-	FolderKey  = "stoker-folder-bin"  // of CreateTrial and EndTrial: the directory in which the tuner keeps a directory for each trial
-	FailureKey = "stoker-failure-bin" // of EndTrial: why the trial failed, for which KerasTuner's wire has no field
+	// Metadata of UpdateTrial: its metrics are those at the end of an epoch, counted from 1, and
+	// not a result.
+	EpochKey = "stoker-epoch"
+	// Metadata of CreateTrial and EndTrial: the directory in which the tuner keeps a directory for
+	// each trial.
+	FolderKey = "stoker-folder-bin"
+	// Metadata of EndTrial: why the trial failed, for which KerasTuner's protocol has no field.
+	FailureKey = "stoker-failure-bin"
 )
 
 // said returns the process's value of a key.

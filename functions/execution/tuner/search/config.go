@@ -93,7 +93,8 @@ func override(c *tune.Config, by pipeline.Study) error {
 }
 
 func overrideAlgorithm(a *tune.Algorithm, by pipeline.Algorithm) {
-	if by.Name != "" && by.Name != a.Name { // another algorithm, for which the module has no settings
+	// Another algorithm, for which the module has no settings.
+	if by.Name != "" && by.Name != a.Name {
 		*a = tune.Algorithm{Name: by.Name}
 	}
 	a.MaxEpochs = cmp.Or(by.MaxEpochs, a.MaxEpochs)

@@ -31,7 +31,8 @@ func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]fl
 			continue
 		}
 		curve := c[o.Name]
-		if n := len(curve); n > 0 && curve[n-1].Step >= step { // if a step is reported again, the last report counts
+		// If a step is reported again, the last report counts.
+		if n := len(curve); n > 0 && curve[n-1].Step >= step {
 			curve = slices.DeleteFunc(curve, func(p tune.Point) bool { return p.Step >= step })
 		}
 		c[o.Name] = append(curve, tune.Point{Step: step, Value: value})

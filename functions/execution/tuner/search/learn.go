@@ -134,7 +134,8 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	lines, number := bufio.NewScanner(log), 1
 	lines.Buffer(nil, tune.MaxEntryBytes+len("\r\n"))
 	for ; lines.Scan(); number++ {
-		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) { // the file doesn't say when it was stored
+		// The file doesn't say when it was stored.
+		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}

@@ -192,7 +192,8 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 		t.Skip("reads 64 MiB")
 	}
 	found := make(space.Space, 1)
-	found[0] = space.Parameter{Name: "act", Kind: space.Choice, Choices: []any{strings.Repeat("x", tune.MaxEntryBytes/4)}} // known: it changes nothing
+	// A known parameter changes nothing.
+	found[0] = space.Parameter{Name: "act", Kind: space.Choice, Choices: []any{strings.Repeat("x", tune.MaxEntryBytes/4)}}
 	log := olderLog()
 	size := len(lines(t, []tune.Entry{{Space: found}}))
 	for range maxBytes/size + 1 {

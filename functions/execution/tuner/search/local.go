@@ -20,13 +20,15 @@ import (
 // lost with this process. It makes the same suggestions as a study of the same config with one
 // participant.
 type Local struct {
-	Wanted json.RawMessage   // the search that the module asks for
-	Search pipeline.Search   // the pipeline's settings, which replace the module's
-	Base   module.Assignment // the assignment with which the module asked; trials have the same except for their own fields
-	Dir    string            // the directory of the trials' directories
-	Run    func(context.Context, module.Assignment, func(module.Message)) (runner.Outcome, error)
+	Wanted json.RawMessage // the search that the module asks for
+	Search pipeline.Search // the pipeline's settings, which replace the module's
+	// The assignment with which the module asked; trials have the same except for their own fields.
+	Base module.Assignment
+	Dir  string // the directory of the trials' directories
+	Run  func(context.Context, module.Assignment, func(module.Message)) (runner.Outcome, error)
 
-	OnStudy   func(tune.Study)     // called with the state of the study when a trial begins, and when the search is over
+	// Called with the state of the study when a trial begins, and when the search is over.
+	OnStudy   func(tune.Study)
 	OnMessage func(module.Message) // called with the progress of a trial
 }
 

@@ -82,7 +82,8 @@ func (h *Monitor) End(over bool) {
 	if h.stopped == 0 {
 		h.stopped = max(1, h.step)
 		folder := filepath.Dir(h.stop)
-		_ = runner.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // if the module is not stopped, it only takes longer
+		// If the module is not stopped, it only takes longer.
+		_ = runner.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil)
 	}
 }
 

@@ -19,7 +19,8 @@ const (
 	MaxBody  = 1 << 20 // bytes of a request's body
 	MaxBatch = 128     // events of a batch
 
-	maxInProgress = 32               // requests whose body is being read or whose events are being stored
+	// Requests whose body is being read or whose events are being stored.
+	maxInProgress = 32
 	storeTime     = 15 * time.Second // for all events of one request
 	retryAfter    = "2"              // seconds
 )

@@ -37,7 +37,8 @@ func (e *Endpoint) Serve(ctx context.Context, listener net.Listener, config *tls
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		TLSConfig:         config,
-		ErrorLog:          slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug), // failed handshakes
+		// Failed handshakes.
+		ErrorLog: slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug),
 	}
 	bounded := &limited{Listener: listener, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}
 	served := make(chan error, 1)

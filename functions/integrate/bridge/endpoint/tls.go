@@ -37,10 +37,11 @@ func (t TLS) read() (*tls.Config, error) {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", t.Cert, t.Key, err)
 	}
 	config := &tls.Config{
-		MinVersion:             tls.VersionTLS12,
-		Certificates:           []tls.Certificate{pair},
-		NextProtos:             []string{"h2", "http/1.1"},
-		SessionTicketsDisabled: true, // a resumed session would outlive the authority of the client's certificate
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair},
+		NextProtos:   []string{"h2", "http/1.1"},
+		// A resumed session would outlive the authority of the client's certificate.
+		SessionTicketsDisabled: true,
 	}
 	if t.ClientCA == "" {
 		return config, nil

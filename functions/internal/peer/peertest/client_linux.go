@@ -94,7 +94,8 @@ func Send(t testing.TB, requests ...Request) []Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe") // its own path leads through folders that the user may not enter
+	// Its own path leads through folders that the user may not enter.
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{variable + "=" + string(text)}, t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: User, Gid: User}}
 	input, err := cmd.StdinPipe()
