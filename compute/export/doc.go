@@ -1,8 +1,8 @@
-// Package export writes a trained model into every file that is asked for: the SavedModel, and the
-// formats that other runtimes take. It is the one call at the end of a module.
+// Package export writes a trained model into all requested files: the SavedModel, and the formats
+// of other runtimes. It is the one call at the end of a module.
 //
-// How each format is written doesn't live here (compute/tf/savedmodel, compute/export/onnx and
-// their kin), nor who requests it.
+// The writers of the formats are other packages (compute/tf/savedmodel, compute/export/onnx and the
+// like).
 //
 // Read Write first; a format is a line in formats.go.
 package export

@@ -36,7 +36,8 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	model := export.Model{Model: savedmodel.Model{
-		Graph: graph, Spec: example.Spec{{Name: "x", Kind: example.Float, Shape: []int{2}}}, // how tf.Examples are parsed
+		// How tf.Examples are parsed.
+		Graph: graph, Spec: example.Spec{{Name: "x", Kind: example.Float, Shape: []int{2}}},
 	}}
 	targets := export.Targets{Serving: filepath.Join(dir, "Format-Serving"), Formats: []string{"tflite", "onnx"}}
 	if err := export.Write(context.Background(), targets, model); err != nil {

@@ -42,8 +42,8 @@ func (m Model) origin(feature string) string {
 	return feature + " is a feature of the raw examples"
 }
 
-// fallback is what stands for a value that a row lacks, as JSON has it; nil where every row has
-// one.
+// fallback returns the value that replaces one that a row lacks, as a JSON value; nil if every row
+// has one.
 func (m Model) fallback(feature string) any {
 	d, ok := m.Defaults[feature]
 	f, known := m.Spec.Find(feature)
@@ -60,7 +60,7 @@ func (m Model) fallback(feature string) any {
 	return nil
 }
 
-// plain is the default of that kind as JSON has it.
+// plain returns the default of that kind as a JSON value.
 func plain(d example.Default, kind example.Kind) any {
 	switch kind {
 	case example.Int64:
@@ -74,7 +74,7 @@ func plain(d example.Default, kind example.Kind) any {
 	return jsonNumber(d.Float)
 }
 
-// jsonNumber is x, or its name where JSON can't represent it.
+// jsonNumber returns x, or its name where JSON can't represent it.
 func jsonNumber[F float32 | float64](x F) any {
 	switch f := float64(x); {
 	case math.IsNaN(f):

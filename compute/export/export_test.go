@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// houses is a model over a number and three strings, each filled in another way where a row lacks
-// it.
+// houses returns a model over a number and three strings, each filled in another way where a row
+// lacks it.
 func houses(t *testing.T) export.Model {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -79,7 +79,8 @@ func TestFeaturesOfATransformGraphAreSaidToBeSo(t *testing.T) {
 	m.TransformGraph, m.Spec, m.Defaults = "somewhere", nil, nil
 	dir := t.TempDir()
 	err := export.Write(t.Context(), export.Targets{Serving: filepath.Join(dir, "Format-Serving"), Formats: []string{"onnx"}}, m)
-	if err == nil || !strings.Contains(err.Error(), "write SavedModel") { // there is no such transform graph
+	// There is no such transform graph.
+	if err == nil || !strings.Contains(err.Error(), "write SavedModel") {
 		t.Fatalf("error is %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "Format-ONNX", "inputs.json"))
@@ -88,7 +89,7 @@ func TestFeaturesOfATransformGraphAreSaidToBeSo(t *testing.T) {
 	}
 }
 
-// JSON would put other characters in the place of what is not UTF-8.
+// JSON would replace bytes that are not UTF-8.
 func TestADefaultThatIsNotUTF8IsSaidInBase64(t *testing.T) {
 	t.Parallel()
 	m := houses(t)

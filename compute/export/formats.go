@@ -18,18 +18,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// Format is an export format besides the SavedModel.
+// Format is an export format in addition to the SavedModel.
 type Format struct {
 	Name   string // as pipelines ask for it
 	Folder string // in the Model artifact, named as TFX names them
 	File   string // in the folder
 
-	// holds says whether the format has words for an op. What it can't hold is left out of its part
-	// of the model.
+	// holds says whether the format has words for an op. Nodes that it can't represent are left out
+	// of its part of the model.
 	holds func(op nn.Op) bool
 	// write makes the file.
 	write func(ctx context.Context, path string, p Part) error
-	// check says what is wrong with a file, whoever wrote it.
+	// check returns an error if a file, which any program may have written, is invalid.
 	check func(path string) error
 }
 
@@ -42,10 +42,10 @@ var formats = []Format{
 	onnxFormat("onnx", "model.onnx"),
 }
 
-// Formats are the formats that may be asked for.
+// Formats returns the supported formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// named finds the formats asked for.
+// named returns the requested formats.
 func named(names []string) ([]Format, error) {
 	var found []Format
 	for _, name := range names {
@@ -65,8 +65,8 @@ func allNames() (names []string) {
 	return names
 }
 
-// Check says which of the formats asked for is not in dir, the folder of a Model artifact, or can't
-// be read. It names all of them.
+// Check returns an error if one of the requested formats is not in dir, the directory of a Model
+// artifact, or can't be read. It names all of them.
 func Check(dir string, names []string) error {
 	asked, err := named(names)
 	for _, f := range asked {
@@ -94,11 +94,11 @@ func (f Format) checkIn(dir string) error {
 	return nil
 }
 
-// inputsFile is in the folder of every format and says what its files want to be fed: they take no
-// tf.Examples.
+// inputsFile is in the directory of every format and describes the inputs of its files, which take
+// no tf.Examples.
 const inputsFile = "inputs.json"
 
-// Write writes the model into every file asked for. The SavedModel comes last, so that a folder
+// Write writes the model into all requested files. The SavedModel comes last, so that a folder
 // which has it has all of them. The same model gives the same bytes.
 func Write(ctx context.Context, t Targets, m Model) error {
 	asked, err := named(t.Formats)
@@ -145,7 +145,7 @@ func writeInputs(path string, inputs []partition.Input) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// onnxFormat is the file that ONNX Runtime and its kin run.
+// onnxFormat returns the format of ONNX Runtime and similar runtimes.
 func onnxFormat(name, file string) Format {
 	return Format{
 		Name: name, Folder: "Format-ONNX", File: file, holds: onnx.Holds, check: checkONNX,
@@ -158,7 +158,7 @@ func checkONNX(path string) error {
 	return err
 }
 
-// tfliteFormat is one of the files that TensorFlow Lite runs. They have the same inputs and
+// tfliteFormat returns one of the files that TensorFlow Lite runs. They have the same inputs and
 // outputs; what differs is how numbers are kept inside.
 func tfliteFormat(name, file string, q tflite.Quantization) Format {
 	return Format{

@@ -22,7 +22,7 @@ import (
 var runScript string
 
 // flats is a model as a user of Gorgonia writes it: size, rooms and age of a flat, and its quarter,
-// to its rent and whether it is let. Nothing in it knows of Stoker.
+// to its rent and whether it is let. It does not depend on Stoker.
 type flats struct {
 	*gorgonia.ExprGraph
 	x, quarter          *gorgonia.Node // inputs: [rows,3], and ids [rows]
@@ -55,7 +55,7 @@ func newFlats(rows int) *flats {
 	return f
 }
 
-// weight is a matrix to learn; the same name gives the same numbers at first.
+// weight returns a matrix to learn; the same name gives the same numbers at first.
 func (f *flats) weight(name string, shape ...int) *gorgonia.Node {
 	rng := rand.New(rand.NewPCG(uint64(len(name)), uint64(shape[0])))
 	values := make([]float32, shape[0]*shape[1])
@@ -80,7 +80,7 @@ func must(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// feed draws flats, and what is asked and whether that is paid.
+// feed draws flats, their asking prices and whether those are paid.
 func (f *flats) feed(rng *rand.Rand) (x []float32, quarter []int) {
 	rent, let := make([]float32, f.rows), make([]float32, 2*f.rows)
 	for i := range f.rows {
@@ -131,7 +131,7 @@ func (f *flats) learn(t *testing.T, steps int) float32 {
 	return loss.Data().(float32)
 }
 
-// answers are what Gorgonia says of some flats.
+// answers returns Gorgonia's predictions for some flats.
 func (f *flats) answers(t *testing.T, rng *rand.Rand) (x []float32, quarter []int, want map[string][]float32) {
 	t.Helper()
 	x, quarter = f.feed(rng)

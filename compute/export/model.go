@@ -17,12 +17,13 @@ type Model struct {
 	savedmodel.Model
 
 	// Samples gives some rows as the graph takes them, by input: 200 of the training data, as a
-	// rule. It is called by the formats that need to see what passes through the model, and may be
-	// nil if none of those is asked for.
+	// rule. The formats that need to see the values in the model call it; it may be nil if none of
+	// those is requested.
 	Samples func(ctx context.Context) (map[string]nn.Value, error)
 }
 
-// Targets says where a model goes. Each folder must not exist or be empty; "" leaves a file out.
+// Targets are the locations that a model is written to. Each folder must not exist or be empty; ""
+// leaves a file out.
 type Targets struct {
 	Serving string   // the SavedModel: .../Format-Serving
 	Eval    string   // the model that TensorFlow Model Analysis reads: .../Format-TFMA
@@ -39,15 +40,16 @@ type Rows interface {
 	Close() error
 }
 
-// FirstRows is a Model.Samples that reads the first rows of some files, in their order, and feeds
-// them as a training does.
+// FirstRows returns a Model.Samples that reads the first rows of some files, in their order, and
+// feeds them as a training does.
 func FirstRows(patterns []string, spec example.Spec, feed train.Feed) func(context.Context) (map[string]nn.Value, error) {
 	return FirstRowsOf(func(batchSize int) (Rows, error) {
 		return example.Open(example.Options{Patterns: patterns, Spec: spec, BatchSize: batchSize, Epochs: 1})
 	}, feed)
 }
 
-// FirstRowsOf is FirstRows of what open gives, whose batches have so many rows.
+// FirstRowsOf is like FirstRows, for the sources that open returns, whose batches have so many
+// rows.
 func FirstRowsOf(open func(batchSize int) (Rows, error), feed train.Feed) func(context.Context) (map[string]nn.Value, error) {
 	return func(ctx context.Context) (rows map[string]nn.Value, err error) {
 		data, err := open(sampleRows)
@@ -60,8 +62,8 @@ func FirstRowsOf(open func(batchSize int) (Rows, error), feed train.Feed) func(c
 	}
 }
 
-// Part is what of a model a format can hold: all of it, or what is left when look-ups of strings
-// are its caller's.
+// Part is the part of a model that a format can represent: all of it, or what remains if the caller
+// looks strings up.
 type Part struct {
 	Graph  *nn.Graph
 	Inputs []partition.Input // of Graph, in its order, with what to feed
@@ -81,7 +83,7 @@ func (m Model) part(holds func(nn.Op) bool) (Part, error) {
 	}}, nil
 }
 
-// samplesOf are the model's samples, gone as far as the inputs of g, which is a part of it.
+// samplesOf returns the model's samples as values of the inputs of g, which is a part of it.
 func (m Model) samplesOf(ctx context.Context, g *nn.Graph) (map[string]nn.Value, error) {
 	if m.Samples == nil {
 		return nil, errors.New("the format needs sample rows, and the module gives none")

@@ -14,12 +14,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// Predict writes what the graph answers for the first rows of a source, at most so many, into a new
-// file, as modules are asked for it: JSON, one object a row and line, output name to a list of
-// numbers, or to "NaN", "Infinity" and "-Infinity" where JSON has no number; a number is the 64-bit
-// one that is equal to it. Strings are strings, or {"b64": "/w=="} where they are no UTF-8, as in
-// requests to TensorFlow Serving. It is what a model in memory says, computed as evaluations are,
-// for comparison with the model in its file.
+// Predict writes the graph's outputs for the first rows of a source, at most so many, into a new
+// file, in the format that modules must write: JSON, one object in each line for one row, from
+// output name to a list of numbers, or of "NaN", "Infinity" and "-Infinity", for which JSON has no
+// numbers; a number is the 64-bit one that is equal to it. Strings are strings, or {"b64": "/w=="}
+// where they are no UTF-8, as in requests to TensorFlow Serving. It is what a model in memory says,
+// computed as evaluations are, for comparison with the model in its file.
 func Predict(ctx context.Context, path string, g *nn.Graph, s train.Source, rows int) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func predict(ctx context.Context, to *json.Encoder, g *nn.Graph, s train.Source,
 	return nil
 }
 
-// answer is one row of every output.
+// answer returns one row of every output.
 func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
 	answer := map[string][]any{}
 	for _, o := range outputs {
@@ -82,7 +82,7 @@ func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
 	return answer
 }
 
-// jsonText is a string, which JSON has only of UTF-8, or its bytes in base64.
+// jsonText returns a string, which JSON has only of UTF-8, or its bytes in base64.
 func jsonText(text []byte) any {
 	if utf8.Valid(text) {
 		return string(text)

@@ -39,7 +39,8 @@ func TestBLASIsGonums(t *testing.T) {
 		if tA != blas.NoTrans {
 			rows = k
 		}
-		used := max(0, (rows-1)*max(incY, -incY)+1) // gonum clears more if beta is 0 and a is transposed
+		// gonum clears more if beta is 0 and a is transposed
+		used := max(0, (rows-1)*max(incY, -incY)+1)
 		gonum.Implementation{}.Sgemv(tA, m, k, alpha, a, lda, x, incX, beta, want, incY)
 		BLAS{}.Sgemv(tA, m, k, alpha, a, lda, x, incX, beta, y, incY)
 		closeTo(t, fmt.Sprintf("Sgemv %c %d %d %v %v by %d %d", tA, m, k, alpha, beta, incX, incY), y[:used], want[:used])

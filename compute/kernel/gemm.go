@@ -13,10 +13,11 @@ func NewMatrix(data []float32, rows, cols int) Matrix { return Matrix{data, rows
 
 // Product configures Gemm.
 type Product struct {
-	TransA, TransB bool      // use the operand's transpose
-	Add            bool      // add to c instead of overwriting it; then Bias is nil and Then is Identity
-	Bias           []float32 // [c.Cols], added to each row; nil for none
-	Then           Func      // applied to each element of the sum
+	TransA, TransB bool // use the operand's transpose
+	// Add to c instead of overwriting it; then Bias is nil and Then is Identity.
+	Add  bool
+	Bias []float32 // [c.Cols], added to each row; nil for none
+	Then Func      // applied to each element of the sum
 }
 
 // Gemm computes c = Then(op(a) op(b) + Bias), or c += op(a) op(b). c must not overlap a or b. It

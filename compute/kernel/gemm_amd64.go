@@ -137,7 +137,8 @@ func (b *block) panels(t *tile, r int, last bool) {
 		}
 		if b.level == AVX512 {
 			t.bits = 1<<cols - 1
-			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0) // a copy has complete panels
+			// A copy has complete panels.
+			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0)
 		} else {
 			t.masks = unsafe.Pointer(&maskLanes[16-cols])
 			t.runAVX2(b.p.TransA, cols < 16)

@@ -191,7 +191,8 @@ func TestSlopesOfRowsAtEachLevel(t *testing.T) {
 				want, got := make([]float32, rows*cols), newGuarded(r, dy)
 				w.portable(want, dy, y, cols)
 				w.do(l, got.x, got.x, y, cols)
-				agree(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols), got.x, want, 1e-4) // sums of up to 60
+				// Sums of up to 60.
+				agree(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols), got.x, want, 1e-4)
 			}
 		}
 	})
@@ -326,7 +327,8 @@ func TestAFormulaIsTheSameAtEachLevel(t *testing.T) {
 	adamax := NewFormula("adamax", "m u", "rate newer1 beta2 epsilon",
 		"m = m + (g-m)*newer1", "u = max(beta2*u, abs(g))", "w = w - rate*m/(u+epsilon)")
 	lion := NewFormula("lion", "m", "rate beta1 newer1 beta2 newer2",
-		"w = w - rate*sign(beta1*m+newer1*g)", "m = beta2*m + newer2*g", "w = w + g*(rate-rate)") // the last line assigns to w
+		// The last line assigns to w.
+		"w = w - rate*sign(beta1*m+newer1*g)", "m = beta2*m + newer2*g", "w = w + g*(rate-rate)")
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for _, f := range []*Formula{adamax, lion} {
 			for _, n := range []int{1, 7, 255, 256, 257, 600} {

@@ -262,7 +262,8 @@ func TestDropoutKeepsItsShare(t *testing.T) {
 				t.Fatalf("rate %v: a mask of %v", rate, v)
 			}
 		}
-		if share := float64(dropped) / float64(len(m)); math.Abs(share-float64(rate)) > 0.005 { // three deviations
+		// Three deviations.
+		if share := float64(dropped) / float64(len(m)); math.Abs(share-float64(rate)) > 0.005 {
 			t.Errorf("rate %v: dropped %v", rate, share)
 		}
 	}

@@ -35,7 +35,8 @@ func NewBuilder(rng *rand.Rand) *Builder {
 
 // NewRand returns the source of randomness for a seed: PCG, the same numbers on every machine.
 func NewRand(seed int64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(seed), 0x9e3779b97f4a7c15)) // any fixed stream: the fraction of the golden ratio
+	// Any fixed stream will do; this one is the fraction of the golden ratio.
+	return rand.New(rand.NewPCG(uint64(seed), 0x9e3779b97f4a7c15))
 }
 
 // Input declares a feature.

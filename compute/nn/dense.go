@@ -116,8 +116,10 @@ type WideDeep struct {
 	// Activation is that of the deep layers. The example has "", none.
 	Activation Op
 
-	Wide  []Ref // int64 ids, each of width 1 or more: vocabularies, buckets, categories
-	Depth []int // of each of Wide: 1010 for a vocabulary, 10 for buckets, 24, 31 and 13 for hour, day and month
+	Wide []Ref // int64 ids, each of width 1 or more: vocabularies, buckets, categories
+	// Of each of Wide: 1010 for a vocabulary, 10 for buckets, 24, 31 and 13 for hour, day and
+	// month.
+	Depth []int
 
 	Units int // of the logits; 0: 1, as in the example
 }

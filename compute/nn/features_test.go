@@ -45,7 +45,8 @@ func crossed() map[string]nn.Value {
 	rng := rand.New(rand.NewPCG(5, 8))
 	a, b, c := nn.Strings(1), nn.Ints(1), nn.Ints(2)
 	for r := range crossRows {
-		word := make([]byte, rng.IntN(80)) // FarmHash has separate code for several ranges of lengths
+		// FarmHash has separate code for several ranges of lengths.
+		word := make([]byte, rng.IntN(80))
 		for i := range word {
 			word[i] = byte(rng.IntN(256))
 		}

@@ -104,26 +104,40 @@ const (
 	OpMean   Op = "Mean"   // over the last axis, [b,1]
 	OpMax    Op = "Max"    // over the last axis, [b,1]
 
-	OpCast    Op = "Cast"    // int64 to float32
-	OpOneHot  Op = "OneHot"  // int64 [b,w] to float32 [b, w*Attr.Depth]; an index outside 0..Depth-1 gives zeros
-	OpVocab   Op = "Vocab"   // string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in it
-	OpHash    Op = "Hash"    // string [b,w] to int64 [b,w]: FarmHash Fingerprint64 modulo Attr.Depth
-	OpCross   Op = "Cross"   // string or int64 [b,w1], [b,w2] ... to int64 [b,w1*w2*...]: each combination's hash modulo Depth, see Builder.Cross
-	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for unknown values
-	OpEmbed   Op = "Embed"   // int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
+	OpCast Op = "Cast" // int64 to float32
+	// int64 [b,w] to float32 [b, w*Attr.Depth]; an index outside 0..Depth-1 gives zeros
+	OpOneHot Op = "OneHot"
+	// string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in
+	// it.
+	OpVocab Op = "Vocab"
+	OpHash  Op = "Hash" // string [b,w] to int64 [b,w]: FarmHash Fingerprint64 modulo Attr.Depth
+	// string or int64 [b,w1], [b,w2] ... to int64 [b,w1*w2*...]: each combination's hash modulo
+	// Depth, see Builder.Cross.
+	OpCross Op = "Cross"
+	// int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for unknown values
+	OpClamp Op = "Clamp"
+	// int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
+	OpEmbed   Op = "Embed"
 	OpDropNaN Op = "DropNaN" // NaN becomes 0
 
 	OpWithin Op = "Within" // int64 [b,w]: indices outside 0..Depth-1 become Attr.Default
-	OpBucket Op = "Bucket" // float32 [b,w] to int64 [b,w]: how many of Attr.Boundaries, in ascending order, are at most x; all of them for NaN
-	OpArgMax Op = "ArgMax" // float32 [b,n] to int64 [b,1]: the column of the largest, the first of equal ones
-	OpLabel  Op = "Label"  // int64 [b,w] to string [b,w]: Attr.Vocabulary[x]; indices must be in range
+	// float32 [b,w] to int64 [b,w]: how many of Attr.Boundaries, in ascending order, are at most x;
+	// all of them for NaN
+	OpBucket Op = "Bucket"
+	// float32 [b,n] to int64 [b,1]: the column of the largest, the first of equal ones
+	OpArgMax Op = "ArgMax"
+	// int64 [b,w] to string [b,w]: Attr.Vocabulary[x]; indices must be in range
+	OpLabel Op = "Label"
 )
 
 // The operations that occur only in Graph.Training; they depend on the whole batch or on
 // randomness.
 const (
-	OpDropout     Op = "Dropout"     // x, each element 0 with probability Attr.Rate, else times 1/(1-Attr.Rate); see Builder.Dropout
-	OpStandardize Op = "Standardize" // (x - mean) / sqrt(variance + Attr.Epsilon) of the batch; In[1] and In[2] are the params of its moving averages
+	// x, each element 0 with probability Attr.Rate, else times 1/(1-Attr.Rate); see Builder.Dropout
+	OpDropout Op = "Dropout"
+	// (x - mean) / sqrt(variance + Attr.Epsilon) of the batch; In[1] and In[2] are the params of
+	// its moving averages
+	OpStandardize Op = "Standardize"
 )
 
 // binaries are the ops that combine two operands element by element.

@@ -13,7 +13,9 @@ type Model struct {
 	Logits string // the node whose value the loss uses
 	Loss   Loss
 
-	ClassWeights []float32 // weight of each class's rows in training, in addition to the row's own; nil: 1 each. See weight.go
+	// Weight of each class's rows in training, in addition to the row's own; nil: 1 each. See
+	// weight.go.
+	ClassWeights []float32
 	Reduction    Reduction // how the rows' losses are combined to a batch's
 
 	width   int

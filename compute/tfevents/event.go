@@ -22,8 +22,9 @@ type Event struct {
 
 // Value is one logged value.
 type Value struct {
-	Tag    string
-	Plugin string // TensorBoard's plugin: "scalars", "histograms", "images" ...; "" if the file names none
+	Tag string
+	// TensorBoard's plugin: "scalars", "histograms", "images" ...; "" if the file names none.
+	Plugin string
 	Kind   Kind
 
 	Scalar  float64

@@ -74,7 +74,8 @@ func FuzzEvents(f *testing.F) {
 }
 
 func seedFiles(f *testing.F) []string {
-	names, err := filepath.Glob("testdata/*/model_run/validation/*tfevents*") // short ones, because the fuzzer is slow with others
+	// Short ones, because the fuzzer is slow with others.
+	names, err := filepath.Glob("testdata/*/model_run/validation/*tfevents*")
 	if err != nil || len(names) == 0 {
 		f.Fatal("no event files to begin with", err)
 	}

@@ -22,7 +22,9 @@ type Log struct {
 
 // Run is the content of the event files of one directory.
 type Run struct {
-	Name  string // path of the directory below the log directory, slash-separated; "." is the log directory itself
+	// Path of the directory below the log directory, slash-separated; "." is the log directory
+	// itself.
+	Name  string
 	Files int
 	Cut   bool // the last file ends within an event: it is still being written, or its writer died
 

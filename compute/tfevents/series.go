@@ -16,8 +16,10 @@ type Series struct {
 	Kind   Kind
 	Plugin string
 	Points []Point
-	Every  int // each point stands for so many: more than 1 if there were too many to keep; the last one is always kept
-	Count  int // number of all points, approximately if Every is more than 1
+	// Each point represents so many: more than 1 if there were too many to keep; the last one is
+	// always kept.
+	Every int
+	Count int // number of all points, approximately if Every is more than 1
 
 	pending int // points since the last one that is kept permanently
 }

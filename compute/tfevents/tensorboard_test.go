@@ -128,7 +128,8 @@ def check(dir):
 	if diff := cmp.Diff([]string{"brain.Event:2", "brain.Event:2"}, got.Versions); diff != "" {
 		t.Error(diff)
 	}
-	for tag, class := range map[string]int{"batch_loss": 1, "dense/kernel/histogram": 2, "config": 2} { // SCALAR, TENSOR
+	// SCALAR, TENSOR.
+	for tag, class := range map[string]int{"batch_loss": 1, "dense/kernel/histogram": 2, "config": 2} {
 		if got.Classes[tag] != class {
 			t.Errorf("%s is of data class %d, expected %d", tag, got.Classes[tag], class)
 		}

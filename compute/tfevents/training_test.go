@@ -66,7 +66,8 @@ func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 		{".", "config", []int64{0}, []float64{0}},
 		{".", "evaluation_accuracy", []int64{14}, []float64{0.75}},
 		{"train", "batch_learning_rate", []int64{10}, []float64{0.5}},
-		{"train", "batch_loss", []int64{10, 14}, []float64{5.5, 12.5}}, // means of 1 to 10 and 11 to 14
+		// Means of 1 to 10 and 11 to 14.
+		{"train", "batch_loss", []int64{10, 14}, []float64{5.5, 12.5}},
 		// The last rows of steps 1 and 2, 3 to 5, 6 and 7, 8 to 10, 11 and 12, 13 and 14 are in one
 		// epoch each.
 		{"train", "epoch_learning_rate", []int64{0, 1, 2, 3, 4, 5}, []float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5}},

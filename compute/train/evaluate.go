@@ -18,8 +18,9 @@ import (
 
 // Measured is the result of an evaluation.
 type Measured struct {
-	Metrics   map[string]float64 // see Evaluate
-	Confusion *Confusion         // for up to 256 classes, and for a single binary output; otherwise nil
+	Metrics map[string]float64 // see Evaluate
+	// For up to 256 classes, and for a single binary output; otherwise nil.
+	Confusion *Confusion
 }
 
 // Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their

@@ -13,9 +13,10 @@ import (
 
 // Feed defines how columns of data become a model's inputs.
 type Feed struct {
-	Inputs   []nn.Input                 // each is the feature of the same name
-	Defaults map[string]example.Default // values for features that a row lacks; 0 or "" if there is none
-	AllowNaN bool                       // NaN is a missing number that the graph can handle; otherwise it is an error
+	Inputs []nn.Input // each is the feature of the same name
+	// Values for features that a row lacks; 0 or "" if there is none.
+	Defaults map[string]example.Default
+	AllowNaN bool // NaN is a missing number that the graph can handle; otherwise it is an error
 	Label    Label
 
 	// Weight is the feature with the weight of each row: one number a row, 0 or more. "": all rows

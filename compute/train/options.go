@@ -17,8 +17,10 @@ type Options struct {
 	EvalSteps int // batches to evaluate on; 0: all
 	BatchSize int // rows of the largest batch of the training source
 	Optimizer optim.Optimizer
-	Threads   int               // threads that compute a step together; 0: 1, because a worker's jobs share its cores; their number does not change the result
-	Machines  autodiff.Machines // devices that compute the steps; nil: this computer's cores
+	// Threads that compute a step together; 0: 1, because a worker's jobs share its cores; their
+	// number does not change the result.
+	Threads  int
+	Machines autodiff.Machines // devices that compute the steps; nil: this computer's cores
 
 	Checkpoints Checkpoints
 	Evaluations Evaluations
@@ -50,15 +52,17 @@ type Checkpoints struct {
 	Interval time.Duration // time of training between two; 0: not by time
 	Last     bool          // one more after the last step
 	Keep     int           // how many to keep; 0: 1; negative: all
-	Seed     int64         // determines the order of batches: a checkpoint of another seed is refused
+	// Determines the order of batches: a checkpoint of another seed is refused.
+	Seed int64
 }
 
 // Progress is one report.
 type Progress struct {
-	Phase   Phase
-	Step    int                // batches done in this phase
-	Steps   int                // how many there will be; 0: not known
-	Metrics map[string]float64 // in training: loss, the mean since the last report; in evaluating: empty
+	Phase Phase
+	Step  int // batches done in this phase
+	Steps int // how many there will be; 0: not known
+	// In training: loss, the mean since the last report; in an evaluation: empty.
+	Metrics map[string]float64
 }
 
 // Phase is what the loop is doing.

@@ -207,7 +207,8 @@ func (l *loop) save(ctx context.Context) error {
 	if ctx.Err() == nil {
 		err = l.atCheckpoint(ctx)
 	}
-	if err == nil || ctx.Err() != nil { // the checkpoint is complete, even if there was no time to evaluate it
+	// The checkpoint is complete, even if there was no time to evaluate it.
+	if err == nil || ctx.Err() != nil {
 		l.Checkpointed(l.saved)
 	}
 	return err

@@ -15,24 +15,30 @@ import (
 // Config is everything besides the log that determines a study. A zero value means the default, or
 // no limit.
 type Config struct {
-	Space      space.Space `json:"space"`
-	Objectives []Objective `json:"objectives"` // usually one; with several the result is a Pareto set
+	Space space.Space `json:"space"`
+	// Usually one; with several, the result is a Pareto set.
+	Objectives []Objective `json:"objectives"`
 	Algorithm  Algorithm   `json:"algorithm"`
 	Stopping   Stopping    `json:"stopping,omitzero"`
 	Seed       int64       `json:"seed"`
 
-	Parallel    int           `json:"parallel,omitempty"`   // trials at once; default 1
-	MaxTrials   int           `json:"max_trials,omitempty"` // trials to begin, without retries; Hyperband has a number of its own
-	MaxTime     time.Duration `json:"max_time,omitempty"`   // from the first entry of the log, by the bus's clock
-	Goal        *float64      `json:"goal,omitempty"`       // a score of the first objective that is good enough
-	Patience    int           `json:"patience,omitempty"`   // trials completed, or infeasible, without a better one
-	Retries     int           `json:"max_retries_per_trial,omitempty"`
-	MaxFailures int           `json:"max_consecutive_failed_trials,omitempty"` // default 3
+	Parallel int `json:"parallel,omitempty"` // trials at once; default 1
+	// Trials to begin, without retries; Hyperband has a number of its own.
+	MaxTrials int `json:"max_trials,omitempty"`
+	// From the first entry of the log, by the bus's clock.
+	MaxTime time.Duration `json:"max_time,omitempty"`
+	// A score of the first objective that is good enough.
+	Goal *float64 `json:"goal,omitempty"`
+	// Trials completed, or infeasible, without a better one.
+	Patience    int `json:"patience,omitempty"`
+	Retries     int `json:"max_retries_per_trial,omitempty"`
+	MaxFailures int `json:"max_consecutive_failed_trials,omitempty"` // default 3
 
 	Constraints []Constraint   `json:"constraints,omitempty"`
 	Defaults    bool           `json:"defaults,omitempty"` // trial 0 is the space's defaults
 	Points      []space.Values `json:"points,omitempty"`   // tried first, in this order
-	Earlier     []Earlier      `json:"earlier,omitempty"`  // completed trials of an older study: learned from, but not counted
+	// Completed trials of an older study: learned from, but not counted.
+	Earlier []Earlier `json:"earlier,omitempty"`
 }
 
 // Objective is a metric that is minimized or maximized.
@@ -77,9 +83,10 @@ type Algorithm struct {
 	Iterations int `json:"iterations,omitempty"` // default 1
 	MinEpochs  int `json:"min_epochs,omitempty"` // for asha: the first rung; default 1
 
-	InitialPoints int     `json:"initial_points,omitempty"` // random ones before a model is fitted; 0: the algorithm's default
-	Acquisition   string  `json:"acquisition,omitempty"`    // for bayesian: LogEI (default) or UCB
-	Beta          float64 `json:"beta,omitempty"`           // for ucb; default 2.6, as in KerasTuner
+	// Random points before a model is fitted; 0: the algorithm's default.
+	InitialPoints int     `json:"initial_points,omitempty"`
+	Acquisition   string  `json:"acquisition,omitempty"` // for bayesian: LogEI (default) or UCB
+	Beta          float64 `json:"beta,omitempty"`        // for ucb; default 2.6, as in KerasTuner
 }
 
 // The algorithms.
@@ -129,8 +136,9 @@ const (
 
 // Stopping ends trials early that do worse than others did at the same step.
 type Stopping struct {
-	Rule       string  `json:"rule,omitempty"`       // Median or Percentile; "": none
-	Percentile float64 `json:"percentile,omitempty"` // a trial continues while it is among the best so many percent: 50 is the median
+	Rule string `json:"rule,omitempty"` // Median or Percentile; "": none
+	// A trial continues while it is among the best trials, this many percent: 50 is the median.
+	Percentile float64 `json:"percentile,omitempty"`
 	MinTrials  int     `json:"min_trials,omitempty"` // completed before any is stopped; default 5
 	MinStep    int     `json:"min_step,omitempty"`   // before which no trial is stopped
 }

@@ -18,12 +18,16 @@ type Entry struct {
 	// the SHA-256 of its bytes, as HashOf returns it. The first entry of a log has none.
 	Previous string `json:"previous,omitempty"`
 
-	Begun    *Begun      `json:"begun,omitempty"`    // the first entry, and one for each time that the study is requested again
-	Space    space.Space `json:"space,omitempty"`    // parameters that were found later; known ones change nothing
-	Taken    *Taken      `json:"taken,omitempty"`    // a running trial continues in another attempt, whose worker took it over
-	Ended    *Ended      `json:"ended,omitempty"`    // a try at a trial has ended
-	Started  []Started   `json:"started,omitempty"`  // trials begun, or begun again
-	Finished *Finished   `json:"finished,omitempty"` // no trial is begun any more; running ones are stopped
+	// The first entry, and one for each time that the study is requested again.
+	Begun *Begun `json:"begun,omitempty"`
+	// Parameters that were found later; known ones change nothing.
+	Space space.Space `json:"space,omitempty"`
+	// A running trial continues in another attempt, whose worker took it over.
+	Taken   *Taken    `json:"taken,omitempty"`
+	Ended   *Ended    `json:"ended,omitempty"`   // a try at a trial has ended
+	Started []Started `json:"started,omitempty"` // trials begun, or begun again
+	// No trial is begun any more; running ones are stopped.
+	Finished *Finished `json:"finished,omitempty"`
 
 	Stored time.Time `json:"-"` // by the bus's clock; the reader of the log sets it
 	hash   string    // of its bytes in the log, see HashOf
@@ -68,8 +72,10 @@ func (e Entry) Bytes() ([]byte, error) {
 // Begun begins a study, or requests it again: then it continues, consecutive failures are forgotten
 // and time is counted anew, and of Config only limits and budgets count, which it may change.
 type Begun struct {
-	Config  Config `json:"config"`
-	Request string `json:"request,omitempty"` // the request: a job, and after a space the number of the request; required if it is begun already
+	Config Config `json:"config"`
+	// The request: a job, and after a space the number of the request; required if it is begun
+	// already.
+	Request string `json:"request,omitempty"`
 }
 
 // Started is a trial, or another try at one, that an owner runs.
@@ -98,7 +104,8 @@ type Suggestion struct {
 	Bracket int    `json:"bracket,omitempty"`
 	Round   int    `json:"round,omitempty"`
 
-	Iteration int `json:"iteration,omitempty"` // iteration of Hyperband's brackets, if there are several
+	// Iteration of Hyperband's brackets, if there are several.
+	Iteration int `json:"iteration,omitempty"`
 }
 
 // Taken says that another attempt runs a trial from now on.
@@ -112,15 +119,17 @@ func (o Owner) String() string { return "job " + o.Job + ", attempt " + o.Attemp
 // Ended is how a try at a trial ended. An Invalid try failed without any fault of the trial, and
 // does not count against its tries.
 type Ended struct {
-	Trial   string             `json:"trial"`
-	Owner   Owner              `json:"owner"`
-	Status  Status             `json:"status"`            // Completed, Failed, Infeasible or Invalid
+	Trial string `json:"trial"`
+	Owner Owner  `json:"owner"`
+	// Completed, Failed, Infeasible or Invalid.
+	Status  Status             `json:"status"`
 	Curves  map[string][]Point `json:"curves,omitempty"`  // of each metric, thinned to fit in a log
 	Metrics map[string]float64 `json:"metrics,omitempty"` // the trial's metrics
 	Step    int                `json:"step,omitempty"`    // step of the best score
-	Stopped int                `json:"stopped,omitempty"` // the step that it had reached when it was stopped early; 0: it was not
-	Message string             `json:"message,omitempty"` // why it failed
-	Files   string             `json:"files,omitempty"`   // where its files are kept: a checkpoint, a model
+	// The step that it had reached when it was stopped early; 0: it was not.
+	Stopped int    `json:"stopped,omitempty"`
+	Message string `json:"message,omitempty"` // why it failed
+	Files   string `json:"files,omitempty"`   // where its files are kept: a checkpoint, a model
 }
 
 // Point is a metric at a step.

@@ -15,7 +15,8 @@ func TestDirectionIsInferredByName(t *testing.T) {
 		tune.Max: {"accuracy", "val_accuracy", "acc", "val_acc", "auc", "val_auc", "AUC", "val_AUC", "auc_1", "precision", "Precision", "recall_2",
 			"binary_accuracy", "val_binary_accuracy", "top_k_categorical_accuracy", "TopKCategoricalAccuracy", "SensitivityAtSpecificity",
 			"true_positives",
-			"f1_score", "F1Score", "R2Score", "val_f1", "FBetaScore", "BinaryIoU", "CosineSimilarity"}, // KerasTuner minimizes these
+			// KerasTuner minimizes these.
+			"f1_score", "F1Score", "R2Score", "val_f1", "FBetaScore", "BinaryIoU", "CosineSimilarity"},
 		"": {"my_metric", "", "val_", "score", "time"},
 	} {
 		for _, name := range names {

@@ -14,8 +14,9 @@ import (
 // is independent: Apply on one does not change the other, because what it points to is never
 // changed. It is for one goroutine at a time.
 type Study struct {
-	Config   Config   // with its defaults filled in, and with the parameters that were found later
-	Trials   []*Trial // in the order in which they were begun; a change replaces the Trial in the same place
+	Config Config // with its defaults filled in, and with the parameters that were found later
+	// In the order in which they were begun; a change replaces the Trial in the same place.
+	Trials   []*Trial
 	Finished *Finished
 	Requests []string  // the requests for it, in their order: see Begun
 	Begun    time.Time // when the first entry was stored, by the bus's clock
@@ -69,11 +70,12 @@ type Status string
 
 // The statuses.
 const (
-	Running    Status = "RUNNING"
-	Invalid    Status = "INVALID"   // a try was Invalid, and there will be another one
-	Completed  Status = "COMPLETED" // also for a trial that was stopped early
-	Failed     Status = "FAILED"
-	Infeasible Status = "INFEASIBLE" // its values can't be tried: not a failure, and never tried again
+	Running   Status = "RUNNING"
+	Invalid   Status = "INVALID"   // a try was Invalid, and there will be another one
+	Completed Status = "COMPLETED" // also for a trial that was stopped early
+	Failed    Status = "FAILED"
+	// Its values can't be tried: not a failure, and never tried again.
+	Infeasible Status = "INFEASIBLE"
 )
 
 // Verdict tells a free participant what to do.
@@ -254,7 +256,8 @@ func (s *Study) count(t *Trial, better bool) {
 	case t.Status == Completed:
 		s.failing = 0
 		s.idle++
-	case t.Status == Infeasible: // otherwise a search that only patience ends would never end if nothing can be tried
+	case t.Status == Infeasible:
+		// Otherwise a search that only patience ends would never end if nothing can be tried.
 		s.idle++
 	}
 	if better {

@@ -126,7 +126,8 @@ func TestWhatContradictsTheLogIsRefused(t *testing.T) {
 	l.refuses(started(child), "parent 0000")
 	l.refuses(tune.Entry{Ended: completed("0000", "a", 1), Started: []tune.Started{start("0007", "a")}}, "expected 0001")
 	l.append(tune.Entry{Taken: &tune.Taken{Trial: "0000", Owner: tune.Owner{Job: "a", Attempt: "2"}}})
-	l.refuses(tune.Entry{Ended: completed("0000", "a", 1)}, "attempt 2, not of job a, attempt 1") // the late entry of a lost attempt
+	// The late entry of a lost attempt.
+	l.refuses(tune.Entry{Ended: completed("0000", "a", 1)}, "attempt 2, not of job a, attempt 1")
 	l.append(tune.Entry{Finished: &tune.Finished{Why: tune.Stopped}})
 	l.refuses(tune.Entry{Finished: &tune.Finished{Why: tune.Cancelled}}, "finished already")
 	l.refuses(started(start("0001", "b")), "is finished")

@@ -123,7 +123,9 @@ func onlyVarint(m []byte, at, size int) (x int64, ok bool) {
 		return 0, false
 	}
 	w &= 1<<(8*size) - 1
-	w &= 0x7f7f7f7f7f7f7f7f // seven bits in each of eight bytes; then 14 in each of four, 28 in each of two, 56
+	// Seven bits in each of eight bytes; then 14 in each of four 16-bit parts, 28 in each of two,
+	// and 56 in one.
+	w &= 0x7f7f7f7f7f7f7f7f
 	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
 	w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
 	w = w&0x000000000fffffff | w&0x0fffffff00000000>>4

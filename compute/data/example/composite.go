@@ -5,9 +5,10 @@ import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 // Composite is a tensor with another name than the columns that it consists of, according to a
 // schema. The reader of the columns has to assemble it.
 type Composite struct {
-	Name    string
-	Values  string   // the column that holds the values
-	Indices []string // the columns with the position of each value, one a dimension; none if it is ragged
+	Name   string
+	Values string // the column that holds the values
+	// The columns with the position of each value, one for each dimension; none if it is ragged.
+	Indices []string
 }
 
 // Composites returns the schema's sparse features and those tensor representations that need more

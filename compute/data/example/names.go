@@ -31,7 +31,8 @@ func newNames(columns []string) names {
 	size := bits.Len(uint(8*len(columns) + 7))
 	t := names{slots: make([]slot, 1<<size), all: columns, salt: 0x9e3779b97f4a7c15, shift: 64 - size}
 	for i := 0; t.fill() > 0 && i < salts; i++ {
-		t.salt = t.salt*0xd1342543de82ef95 + 2 // stays odd: Steele and Vigna, Computationally easy, spectrally good multipliers
+		// It stays odd; see Steele and Vigna, "Computationally easy, spectrally good multipliers".
+		t.salt = t.salt*0xd1342543de82ef95 + 2
 	}
 	return t
 }

@@ -61,7 +61,9 @@ type block struct {
 	ends  []int // end of each record in data
 	file  int
 	first int64 // number of the first record
-	err   error // after the records: nil if there are more, errEpochEnd at the end of an epoch, any other error at the end of all
+	// After the records: nil if there are more, errEpochEnd at the end of an epoch, any other error
+	// at the end of all.
+	err error
 }
 
 // readAhead begins to read at the start of epoch; with epochs 0 it never ends.

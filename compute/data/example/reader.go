@@ -27,8 +27,9 @@ type Options struct {
 	ShuffleBuffer int
 	Seed          uint64
 
-	MaxRecord int   // bytes of a record; 0 is tfrecord.CurrentLimit
-	MaxBytes  int64 // of the records of one batch, and of those in the shuffle buffer; 0 is DefaultMaxBytes
+	MaxRecord int // bytes of a record; 0 is tfrecord.CurrentLimit
+	// Limits the records of one batch, and those in the shuffle buffer; 0 is DefaultMaxBytes.
+	MaxBytes int64
 
 	Logger *slog.Logger // nil: silent
 }

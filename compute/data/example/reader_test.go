@@ -198,7 +198,8 @@ func TestSkipComesToWhereReadingWouldHave(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, beyond := range []int64{61, 2 * 37, 20 * 37} { // not a whole number of epochs, and exactly one
+		// Not a whole number of epochs, and exactly one.
+		for _, beyond := range []int64{61, 2 * 37, 20 * 37} {
 			if err := open(t, o).Skip(t.Context(), beyond); o.Epochs > 0 != (err == io.EOF) {
 				t.Errorf("%s: skip of %d batches, beyond the end: %v", name, beyond, err)
 			}

@@ -27,7 +27,8 @@ import (
 const (
 	maxSchemaSize     = 16 << 20 // bytes
 	maxSchemaFeatures = 100_000
-	maxSchemaMessages = 1_000_000 // messages in a text, of any kind, at any depth; in a binary form, fields of the schema itself
+	// In a text: messages of any kind at any depth; in binary form: fields of the schema itself.
+	maxSchemaMessages = 1_000_000
 )
 
 // Schema is TensorFlow Metadata's description of a data set: the fields of it that determine how

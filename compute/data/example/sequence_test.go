@@ -40,7 +40,8 @@ func TestSequencesHaveStepsAndValues(t *testing.T) {
 		slices.Concat(id(1), message(2, list("words", []int64{1, 2}, nil, []int64{3}), list("pair", []int64{10, 11}))),
 		id(2),
 		slices.Concat(lists("pair"), id(3), lists("words", []int64{4})),
-		slices.Concat(id(4), lists("words", []int64{9}), lists("words", []int64{5}, []int64{6, 7})), // the last counts
+		// The last counts.
+		slices.Concat(id(4), lists("words", []int64{9}), lists("words", []int64{5}, []int64{6, 7})),
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -6,22 +6,26 @@ import "github.com/stoker-ml/stoker/compute/data/example/schemapb"
 // (schema_as_feature_spec of tf.Transform): a tensor and the features of a record that it consists
 // of.
 type TensorSpec struct {
-	Name     string
-	Layout   Layout
-	Values   string // the feature with the values: TensorFlow's key, or value_key
-	Kind     Kind
-	Sequence bool // of steps: Values is one of a tf.SequenceExample's feature_lists, and so are all other features named here
+	Name   string
+	Layout Layout
+	Values string // the feature with the values: TensorFlow's key, or value_key
+	Kind   Kind
+	// Values is one of a tf.SequenceExample's feature_lists, and so are all other features named
+	// here.
+	Sequence bool
 
 	// Shape is that of one row: of a FixedLen tensor, or the dense shape of a Sparse one, with -1
 	// for an unknown size.
 	Shape   []int
 	Default *Default // of a FixedLen tensor: fills the shape of a row that lacks the feature
 
-	Indices []string // of a Sparse tensor: the features with the position of each value, one a dimension
-	Sorted  bool     // of a Sparse tensor: the positions are in order
+	// For a Sparse tensor: the features with the position of each value, one for each dimension.
+	Indices []string
+	Sorted  bool // of a Sparse tensor: the positions are in order
 
-	Partitions  []Partition // of a Ragged tensor: how its values are partitioned further, the outermost first
-	SplitsInt32 bool        // of a Ragged tensor: row splits are int32, else int64
+	// For a Ragged tensor: how its values are partitioned further, the outermost first.
+	Partitions  []Partition
+	SplitsInt32 bool // of a Ragged tensor: row splits are int32, else int64
 
 	// The schema's properties of the values, as in Feature.
 	Vocabulary  []string

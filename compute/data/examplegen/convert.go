@@ -35,9 +35,12 @@ type Split struct {
 // Options determine which row goes to which split. The zero value is train:2,eval:1.
 type Options struct {
 	Splits []Split // by hash; empty for train:2,eval:1
-	Column string  // a column with the name of each row's split instead, which does not become a feature
+	// Instead, a column with the name of each row's split, which does not become a feature.
+	Column string
 
-	MaxBytes int64 // of all Examples, before compression; 0 for 1 GiB or a thousand times the file, whichever is more
+	// Of all Examples, before compression; 0 for 1 GiB or a thousand times the file, whichever is
+	// more.
+	MaxBytes int64
 }
 
 // Report is the result of a conversion.

@@ -20,7 +20,9 @@ import (
 type csvTable struct {
 	path string
 	cols []column
-	hint string // what may separate cells instead of commas, for an error: a header with a single name contains it
+	// A character that a header with a single name contains and that may separate cells instead of
+	// commas; for an error.
+	hint string
 }
 
 func (t *csvTable) columns() []column { return t.cols }

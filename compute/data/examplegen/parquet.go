@@ -74,8 +74,9 @@ func openParquet(path string) (t *parquetTable, err error) {
 }
 
 const (
-	maxFooter = 64 << 20 // bytes of the description of all columns and row groups, which is read at once
-	maxDepth  = 20       // columns in columns
+	// Limit for the bytes of the description of all columns and row groups, which is read at once.
+	maxFooter = 64 << 20
+	maxDepth  = 20 // columns in columns
 )
 
 // checkFooter reads the footer, after which the file ends with its length in 4 bytes and PAR1, and

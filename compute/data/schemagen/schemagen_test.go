@@ -241,8 +241,10 @@ func TestAValueInManyPartsIsCopiedAFewTimes(t *testing.T) {
 	}
 	name := message(1, []byte("a"))
 	for of, value := range map[string][]byte{
-		"list":  message(2, bytes.Repeat(message(3, []byte{1 << 3, 1}), parts)), // an Int64List in parts of one integer
-		"value": bytes.Repeat(message(2, message(2)), parts),                    // a Feature in parts of an empty FloatList
+		// An Int64List in parts of one integer.
+		"list": message(2, bytes.Repeat(message(3, []byte{1 << 3, 1}), parts)),
+		// A Feature in parts of an empty FloatList.
+		"value": bytes.Repeat(message(2, message(2)), parts),
 	} {
 		record := message(1, message(1, name, value))
 		before := bytes.Clone(record)

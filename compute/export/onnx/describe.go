@@ -10,16 +10,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/export/onnx/onnxpb"
 )
 
-// Description is what a file says of itself.
+// Description describes a file by its own metadata.
 type Description struct {
-	IRVersion    int64            `json:"ir_version"`
-	Producer     string           `json:"producer"`
-	Opsets       map[string]int64 `json:"opsets"` // by domain; "" is ONNX's own
-	Inputs       []ValueInfo      `json:"inputs"`
-	Outputs      []ValueInfo      `json:"outputs"`
-	Ops          map[string]int   `json:"ops"` // operators of the graph, with how often they stand there
-	Initializers int              `json:"initializers"`
-	WeightBytes  int64            `json:"weight_bytes"` // of the initializers, as far as they stand in the file
+	IRVersion int64            `json:"ir_version"`
+	Producer  string           `json:"producer"`
+	Opsets    map[string]int64 `json:"opsets"` // by domain; "" is ONNX's own
+	Inputs    []ValueInfo      `json:"inputs"`
+	Outputs   []ValueInfo      `json:"outputs"`
+	// The number of times that each operator is in the graph.
+	Ops          map[string]int `json:"ops"`
+	Initializers int            `json:"initializers"`
+	// Bytes of the initializers that are in the file.
+	WeightBytes int64 `json:"weight_bytes"`
 }
 
 // ValueInfo describes an input or an output of a graph.
@@ -30,7 +32,7 @@ type ValueInfo struct {
 	Doc   string   `json:"doc,omitempty"`
 }
 
-// Bounds of what is kept of a file: a graph may have any number of nodes and weights, which are
+// Limits for what is kept of a file: a graph may have any number of nodes and weights, which are
 // counted as they pass.
 const (
 	maxValueBytes = 1 << 20
@@ -39,9 +41,9 @@ const (
 	maxNameBytes  = 1 << 10
 )
 
-// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no
-// outputs, is an error, which doesn't name the file: the caller knows the name that users know.
-// Memory depends on the inputs and outputs alone.
+// Describe reads what a file is, without its weights. A file that is no ONNX model, is truncated,
+// or has no outputs, is an error, which doesn't name the file: the caller knows the name that users
+// know. Memory depends on the inputs and outputs alone.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -169,5 +171,5 @@ func valueOf(info *onnxpb.ValueInfoProto) ValueInfo {
 	return v
 }
 
-// elementName is a tensor's element type in small letters.
+// elementName returns a tensor's element type in small letters.
 func elementName(t int32) string { return strings.ToLower(onnxpb.TensorProto_DataType(t).String()) }

@@ -48,7 +48,8 @@ func TestAFileSaysWhatItIs(t *testing.T) {
 		Ops: map[string]int{
 			"MatMul": 2, "Add": 2, "Relu": 1, "Concat": 1, "ai.onnx.ml.LabelEncoder": 1, "Unsqueeze": 1, "Equal": 1, "Cast": 1, "Reshape": 1,
 		},
-		Initializers: 7,                               // two kernels, two biases; of the one-hot: classes, axes, shape
+		// Two kernels, two biases; of the one-hot: classes, axes, shape.
+		Initializers: 7,
 		WeightBytes:  4*(8*4+4+4*2+2) + 8*5 + 8 + 8*2, // float32, and int64
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

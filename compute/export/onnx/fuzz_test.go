@@ -9,8 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Whatever a file holds, it is a model with outputs or an error, and no more is counted than is
-// there.
+// Any file is a model with outputs or an error, and the counts don't exceed its content.
 func FuzzDescribe(f *testing.F) {
 	b := nn.NewBuilder(nn.NewRand(1))
 	x := b.Concat("x", b.Input("size", nn.Float32, 3), b.OneHot("town/one_hot", b.Vocabulary("town/id", b.Input("town", nn.String, 1), []string{"Rome"}), 2))

@@ -149,7 +149,7 @@ func (w *writer) embed(n nn.Node) {
 	w.flat(n, w.inner(n, "rows", "Gather", attributes(integer("axis", 0)), w.in(n, 1), w.in(n, 0)))
 }
 
-// vocab looks strings up. Of a token that is there twice the first counts.
+// vocab looks strings up. If a token occurs twice, the first one counts.
 func (w *writer) vocab(n nn.Node) error {
 	keys := &onnxpb.AttributeProto{Name: proto.String("keys_strings"), Type: onnxpb.AttributeProto_STRINGS.Enum()}
 	ids := &onnxpb.AttributeProto{Name: proto.String("values_int64s"), Type: onnxpb.AttributeProto_INTS.Enum()}
@@ -173,7 +173,7 @@ func (w *writer) vocab(n nn.Node) error {
 	return nil
 }
 
-// unknown is 0 for every string: what an empty vocabulary gives, for LabelEncoder wants a key.
+// unknown is 0 for every string, as for an empty vocabulary, because LabelEncoder requires a key.
 func (w *writer) unknown(n nn.Node) {
 	zero := &onnxpb.AttributeProto{Name: proto.String("value"), Type: onnxpb.AttributeProto_TENSOR.Enum(), T: ints([]int64{0}, 1)}
 	w.op("ConstantOfShape", w.names[n.Name], attributes(zero), w.inner(n, "shape", "Shape", nil, w.in(n, 0)))

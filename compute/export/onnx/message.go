@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// message is one protobuf message within a file, read as it comes: what is not asked for is passed
-// over.
+// message is one protobuf message within a file, read field by field: fields that aren't needed are
+// skipped.
 type message struct {
 	r    *bufio.Reader
 	left int64 // bytes of the message that are not read yet
@@ -31,7 +31,7 @@ func newMessage(r io.Reader, size int64) *message {
 	return &message{r: bufio.NewReaderSize(r, 1<<16), left: size}
 }
 
-// fields calls take for each field. What take leaves of its bytes is passed over.
+// fields calls take for each field. The bytes that take leaves are skipped.
 func (m *message) fields(take func(m *message, f field) error) error {
 	for m.left > 0 {
 		f, err := m.next()

@@ -21,8 +21,8 @@ const rows = 333
 
 var towns = []string{"Rome", "Köln", "San José", "東京"}
 
-// columns are random features of every kind, unknown words, ids out of range and missing numbers
-// among them.
+// columns returns random features of every kind, unknown words, ids out of range and missing
+// numbers among them.
 func columns() map[string]nn.Value {
 	rng := rand.New(rand.NewPCG(5, 5))
 	size, id, town := nn.Floats(3), nn.Ints(2), nn.Strings(1)
@@ -37,7 +37,7 @@ func columns() map[string]nn.Value {
 	return map[string]nn.Value{"size": size, "id": id, "town": town}
 }
 
-// built is the graph of some layers over those features.
+// built returns the graph of some layers over those features.
 func built(t *testing.T, layers func(b *nn.Builder, size, id, town nn.Ref)) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))

@@ -22,7 +22,7 @@ var (
 // NaN.
 var odd = nn.Floats(2, 0.5, -0.5, 1, -1, 3.25, -7, zero, -zero, 1e-7, -1e-7, 1e-42, 30, -30, 100, -100, 1e38, -1e38, inf, -inf, nan, 2, nan, nan, -3)
 
-// single is a graph of one op over inputs x and, if they are given, y and a param p.
+// single returns a graph of one op over inputs x and, if they are given, y and a param p.
 func single(op nn.Op, attr nn.Attr, width int, inputs map[string]nn.Value, params ...nn.Param) modelCase {
 	g := &nn.Graph{Params: params, Outputs: []nn.Output{{Name: "result", Node: "node", Width: width}}}
 	node := nn.Node{Name: "node", Op: op, Attr: attr}

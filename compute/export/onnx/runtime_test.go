@@ -25,7 +25,7 @@ type modelCase struct {
 	rows  map[string]nn.Value
 }
 
-// answer is what run.py says of one.
+// answer is the output of run.py for one.
 type answer struct {
 	Outputs  map[string][]tftest.Number
 	Shapes   map[string][]int
@@ -35,7 +35,7 @@ type answer struct {
 	Metadata map[string]string
 }
 
-// sent is a value as run.py takes it.
+// sent is a value in the form that run.py reads.
 type sent struct {
 	Kind     string   `json:"kind"`
 	Width    int      `json:"width"`

@@ -59,7 +59,7 @@ func (w *writer) reserve() error {
 	return nil
 }
 
-// fresh is a name in the file that nothing has.
+// fresh returns an unused name in the file.
 func (w *writer) fresh(name string) string {
 	free := name
 	for i := 1; w.taken[free]; i++ {
@@ -77,7 +77,7 @@ func (w *writer) node(n nn.Node) error {
 	return w.lower(n)
 }
 
-// in is the i-th operand of a node; a param is written when it is first used.
+// in returns the i-th operand of a node; a param is written when it is first used.
 func (w *writer) in(n nn.Node, i int) string {
 	name := n.In[i]
 	if p := w.params[name]; p != nil && w.names[name] == "" {
@@ -86,7 +86,7 @@ func (w *writer) in(n nn.Node, i int) string {
 	return w.names[name]
 }
 
-// ins are all operands.
+// ins returns all operands.
 func (w *writer) ins(n nn.Node) []string {
 	all := make([]string, len(n.In))
 	for i := range n.In {
@@ -135,7 +135,7 @@ func (w *writer) outputs() {
 	}
 }
 
-// What a file says of itself; see the package comment.
+// The metadata of a file; see the package comment.
 const (
 	irVersion = 10
 	opset     = 21
@@ -147,16 +147,16 @@ const (
 // maxBytes is what protobuf allows a message to have.
 const maxBytes = 1<<31 - 1
 
-// Holds says whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has no
-// operator.
+// Holds reports whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has
+// no operator.
 func Holds(op nn.Op) bool {
 	return op == nn.OpVocab || op == nn.OpLabel || plain[op] != "" || lowerings[op] != nil
 }
 
-// Write writes the graph to a file. Inputs and outputs have its names, and inputs says of each
-// input, in its order, what to feed; that goes into the file's documentation and, as JSON, into its
-// metadata under "inputs". nil: nothing is said. Strings that are looked up are UTF-8, as ONNX
-// wants them. The same graph gives the same bytes.
+// Write writes the graph to a file. Inputs and outputs have its names. inputs describes what to
+// feed to each input, in its order; Write puts that into the file's documentation and, as JSON,
+// into its metadata under "inputs". nil: there is no description. Strings that are looked up are
+// UTF-8, as ONNX wants them. The same graph gives the same bytes.
 //
 // An op that can't be written is an error that names its node.
 func Write(path string, g *nn.Graph, inputs []partition.Input) error {
@@ -216,7 +216,7 @@ func explain(model *onnxpb.ModelProto, inputs []partition.Input) error {
 // batch names the dimension that counts rows.
 const batch = "batch"
 
-// floats is a tensor of float32; without a shape a scalar.
+// floats returns a tensor of float32; without a shape a scalar.
 func floats(values []float32, shape ...int) *onnxpb.TensorProto {
 	raw := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -225,7 +225,7 @@ func floats(values []float32, shape ...int) *onnxpb.TensorProto {
 	return tensor(onnxpb.TensorProto_FLOAT, raw, shape)
 }
 
-// ints is a tensor of int64; without a shape a scalar.
+// ints returns a tensor of int64; without a shape a scalar.
 func ints(values []int64, shape ...int) *onnxpb.TensorProto {
 	raw := make([]byte, 0, 8*len(values))
 	for _, v := range values {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// words is a graph over a number and two strings, and a string that nothing needs.
+// words returns a graph over a number and two strings, and a string that nothing needs.
 func words(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -112,7 +112,7 @@ func TestOnlyLookUpsOfInputsAreLeftOut(t *testing.T) {
 	}
 }
 
-// crossed is a graph over a cross of a word and a number, which also stand for themselves.
+// crossed returns a graph over a cross of a word and a number, which also stand for themselves.
 func crossed(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -160,7 +160,7 @@ func TestACrossOfWhatIsComputedIsRefused(t *testing.T) {
 	}
 }
 
-// JSON would put a sign of its own in the place of what is no UTF-8.
+// JSON would replace bytes that are not UTF-8.
 func TestAVocabularyOfAnyBytesIsDescribedWhole(t *testing.T) {
 	t.Parallel()
 	g := &nn.Graph{

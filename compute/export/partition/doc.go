@@ -1,6 +1,5 @@
 // Package partition leaves out of a graph what a file format has no words for: look-ups of strings,
-// as a rule. What they would compute the file takes as inputs instead, each with a note of what to
-// feed.
+// as a rule. The file has their results as inputs instead, each with a note of what to feed.
 //
 // How a format writes a graph doesn't live here (compute/export/tflite, compute/export/onnx). Read
 // Graph first.

@@ -8,10 +8,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Graph is what of g its outputs need and holds says a file can hold, and the inputs that such a
-// file has, in g's order, with those in the place of a node left out where that node stood first. A
-// node may be left out only if it computes an input's ids; another one that can't be held is an
-// error that names it. The result shares params and attributes with g.
+// Graph returns the nodes of g that its outputs need and that a file can represent, by holds, and
+// the inputs of such a file, in g's order; an input that replaces a node is where that node was
+// used first. A node may be left out only if it computes an input's ids; another one that can't be
+// held is an error that names it. The result shares params and attributes with g.
 func Graph(g *nn.Graph, holds func(nn.Op) bool) (*nn.Graph, []Input, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *cutter) leaveOut(n nn.Node) error {
 	return nil
 }
 
-// rest is what stays, in the order of the whole.
+// rest returns what stays, in the order of the whole.
 func (c *cutter) rest() *nn.Graph {
 	r := &nn.Graph{Outputs: c.whole.Outputs}
 	for _, in := range c.whole.Inputs {
@@ -110,27 +110,32 @@ func (c *cutter) describe(inputs []nn.Input) []Input {
 
 // Input is one input of a file, and what its caller has to feed.
 type Input struct {
-	Name    string `json:"name"`
-	Type    string `json:"type"`              // float32, int64 or string
-	Shape   [2]int `json:"shape"`             // the first, -1, is the number of rows
-	Note    string `json:"note,omitempty"`    // what is expected, in words
-	Default any    `json:"default,omitempty"` // stands for a value that a row lacks: a number, "NaN", a string, or Bytes
+	Name  string `json:"name"`
+	Type  string `json:"type"`           // float32, int64 or string
+	Shape [2]int `json:"shape"`          // the first, -1, is the number of rows
+	Note  string `json:"note,omitempty"` // what is expected, in words
+	// The value of a row that lacks one: a number, "NaN", a string, or Bytes.
+	Default any `json:"default,omitempty"`
 
 	// ComputedFrom is set for an input that replaces values which the file can't compute itself.
 	ComputedFrom *Source `json:"computed_from,omitempty"`
 }
 
-// Source says how an input's ids come of the strings of a feature, value by value, or of several
-// features crossed.
+// Source describes how an input's ids are computed from the strings of a feature, value by value,
+// or from several crossed features.
 type Source struct {
-	Feature    string   `json:"feature,omitempty"`
-	Crossed    []Side   `json:"crossed,omitempty"`    // in the place of Feature and Default: what is crossed, in this order
-	Default    any      `json:"default,omitempty"`    // stands for a string that a row lacks
-	Vocabulary []string `json:"vocabulary,omitempty"` // the id of a string is its index here, from 0; of one that is here twice the first
-	Raw        [][]byte `json:"raw,omitempty"`        // is Vocabulary where its strings are not all UTF-8: base64, as JSON has it
-	Unknown    int      `json:"unknown,omitempty"`    // id of a string that isn't in Vocabulary
-	Hash       string   `json:"hash,omitempty"`       // the id of a string is this function of its bytes, modulo Buckets
-	Buckets    int      `json:"buckets,omitempty"`
+	Feature string `json:"feature,omitempty"`
+	// Instead of Feature and Default: what is crossed, in this order.
+	Crossed []Side `json:"crossed,omitempty"`
+	Default any    `json:"default,omitempty"` // stands for a string that a row lacks
+	// The id of a string is its index here, from 0; if it is here twice, the first one.
+	Vocabulary []string `json:"vocabulary,omitempty"`
+	// Vocabulary, if not all of its strings are UTF-8: base64, as usual in JSON.
+	Raw     [][]byte `json:"raw,omitempty"`
+	Unknown int      `json:"unknown,omitempty"` // id of a string that isn't in Vocabulary
+	// The id of a string is this function of its bytes, modulo Buckets.
+	Hash    string `json:"hash,omitempty"`
+	Buckets int    `json:"buckets,omitempty"`
 }
 
 // Side is one of the features that are crossed.
@@ -139,7 +144,7 @@ type Side struct {
 	Default any    `json:"default,omitempty"` // stands for a value that a row lacks
 }
 
-// Features are those that the input's ids come of.
+// Features returns those from which the input's ids are computed.
 func (s Source) Features() []string {
 	if s.Crossed == nil {
 		return []string{s.Feature}

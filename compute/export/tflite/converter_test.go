@@ -33,10 +33,10 @@ type converted struct {
 	Analysis string `json:"analysis"`
 }
 
-// TensorFlow's converter makes of our SavedModel's plain-tensor signature a file that answers as
-// ours does and is no smaller, but for 2 kB. TensorFlow's analyser reads ours. Tolerances: those of
-// kinds, twice where both files round; none for int8, where theirs is up to 0.3 off: it rounds the
-// features before they are brought to a common range.
+// TensorFlow's converter makes a file of our SavedModel's plain-tensor signature that has the same
+// outputs as ours and is at most 2 kB smaller. TensorFlow's analyser reads ours. Tolerances: those
+// of kinds, twice where both files round; none for int8, where theirs is up to 0.3 off: it rounds
+// the features before they are brought to a common range.
 func TestTensorFlowsOwnFileIsTheSame(t *testing.T) {
 	t.Parallel()
 	in := rows(100, 2)

@@ -54,7 +54,7 @@ func layerFrom(n nn.Node, params map[string]*nn.Param, users map[string][]*nn.No
 	return y
 }
 
-// only is the one user there is, or nil.
+// only returns the one user there is, or nil.
 func only(users []*nn.Node) *nn.Node {
 	if len(users) != 1 {
 		return nil
@@ -62,7 +62,7 @@ func only(users []*nn.Node) *nn.Node {
 	return users[0]
 }
 
-// biasOf is the param of that width that n adds to its first operand, or nil.
+// biasOf returns the param of that width that n adds to its first operand, or nil.
 func biasOf(n *nn.Node, params map[string]*nn.Param, width int) *nn.Param {
 	if n.Op != nn.OpAddBias && n.Op != nn.OpAdd {
 		return nil
@@ -97,8 +97,9 @@ func (l *lowering) dense(n *nn.Node) {
 
 // Versions of FULLY_CONNECTED, so that a runtime which would answer otherwise refuses the file.
 const (
-	eightVersion   = 4  // all in int8; runtimes of 2023 know a scale for each column
-	dynamicVersion = 12 // weights in int8; older runtimes would take the first column's scale for all
+	eightVersion = 4 // all in int8; runtimes of 2023 know a scale for each column
+	// For weights in int8: older runtimes would use the first column's scale for all.
+	dynamicVersion = 12
 )
 
 // denseEight writes it in 8 bits: the sum of products is an int32 of scale input*column, and so is
@@ -116,11 +117,11 @@ func (l *lowering) denseEight(n *nn.Node, y layer, op operator, out tensor) {
 	l.values[y.last] = newEight(l.emit(op, out.eight(result)), result)
 }
 
-// isLarge says that a matrix has so many numbers that 8 bits spare more than they cost;
-// TensorFlow's converter draws the same line.
+// isLarge reports whether a matrix has so many numbers that 8 bits save more than they cost;
+// TensorFlow's converter has the same limit.
 func isLarge(p *nn.Param) bool { return len(p.Values) >= 1024 }
 
-// allFinite says which param has a number that 8 bits can't stand for.
+// allFinite returns an error with the param that has a number which 8 bits can't represent.
 func allFinite(params []nn.Param) error {
 	for _, p := range params {
 		for i, v := range p.Values {
@@ -132,12 +133,12 @@ func allFinite(params []nn.Param) error {
 	return nil
 }
 
-// matrix is a param of rank 2 as float32, kept in half precision if the file is.
+// matrix returns a param of rank 2 as float32, kept in half precision if the file is.
 func (l *lowering) matrix(p *nn.Param) int32 {
 	return l.floats(p, "/matrix", shapeOf(p), p.Values)
 }
 
-// columns is a matrix [in, out] as FULLY_CONNECTED takes it: [out, in].
+// columns returns a matrix [in, out] as FULLY_CONNECTED takes it: [out, in].
 func (l *lowering) columns(p *nn.Param) int32 {
 	return l.floats(p, "/columns", []int32{int32(p.Shape[1]), int32(p.Shape[0])}, transposed(p))
 }
@@ -153,7 +154,7 @@ func transposed(p *nn.Param) []float32 {
 	return t
 }
 
-// floats is a constant of a param's numbers, once for each form.
+// floats returns a constant of a param's numbers, once for each form.
 func (l *lowering) floats(p *nn.Param, form string, shape []int32, values []float32) int32 {
 	key := p.Name + form
 	if t, ok := l.stored[key]; ok {
@@ -187,7 +188,7 @@ func halves(values []float32) (data []byte, ok bool) {
 	return data, true
 }
 
-// columnScales are the scales in which each column's largest number is 127, zero being 0.
+// columnScales returns the scales in which each column's largest number is 127, zero being 0.
 func columnScales(p *nn.Param) []float32 {
 	scales := make([]float32, p.Shape[1])
 	for i, v := range p.Values {
@@ -212,7 +213,8 @@ func widen(scales, bias []float32, input float32) {
 	}
 }
 
-// eightColumns is the matrix as [out, in] in 8 bits, -127 to 127, with a scale for each column.
+// eightColumns returns the matrix as [out, in] in 8 bits, -127 to 127, with a scale for each
+// column.
 func (l *lowering) eightColumns(p *nn.Param, scales []float32) int32 {
 	values := transposed(p)
 	data := make([]byte, len(values))
@@ -224,7 +226,7 @@ func (l *lowering) eightColumns(p *nn.Param, scales []float32) int32 {
 	return l.add(tensor{name: p.Name, kind: int8Type, shape: shape, data: data, scaled: perColumn(scales)})
 }
 
-// eightBias is a bias in int32, scaled as the sums that it is added to.
+// eightBias returns a bias in int32, scaled as the sums that it is added to.
 func eightBias(p *nn.Param, scales []float32, input float32) tensor {
 	sums, values := make([]float32, len(scales)), make([]int32, len(scales))
 	for j, b := range p.Values {

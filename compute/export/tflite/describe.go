@@ -7,16 +7,19 @@ import (
 	"os"
 )
 
-// Description is what a file says of itself, whoever wrote it.
+// Description describes a file, which any program may have written, by its own metadata.
 type Description struct {
-	Text       string         `json:"text,omitempty"`
-	Inputs     []TensorInfo   `json:"inputs"`  // of the main graph, by the names of the first signature, or else their own
-	Outputs    []TensorInfo   `json:"outputs"` // likewise
-	Signatures []string       `json:"signatures,omitempty"`
-	Ops        map[string]int `json:"ops"` // operators of the main graph by the schema's names, and how often they stand there
-	Tensors    int            `json:"tensors"`
-	DataBytes  int64          `json:"data_bytes"`      // of weights and other constants, as far as they stand in the file
-	Notes      string         `json:"notes,omitempty"` // left out where they are longer than a megabyte
+	Text string `json:"text,omitempty"`
+	// Inputs of the main graph, by the names of the first signature, or else by their own.
+	Inputs     []TensorInfo `json:"inputs"`
+	Outputs    []TensorInfo `json:"outputs"` // likewise
+	Signatures []string     `json:"signatures,omitempty"`
+	// The number of times that each operator is in the main graph, by the schema's names.
+	Ops     map[string]int `json:"ops"`
+	Tensors int            `json:"tensors"`
+	// Bytes of weights and other constants that are in the file.
+	DataBytes int64  `json:"data_bytes"`
+	Notes     string `json:"notes,omitempty"` // left out if they are longer than a megabyte
 }
 
 // TensorInfo describes an input or an output.
@@ -28,8 +31,9 @@ type TensorInfo struct {
 	index int32
 }
 
-// Describe reads what a file is, without its weights. What is no TFLite model, is cut off, or has
-// no outputs, is an error, which doesn't name the file: the caller knows the name that users know.
+// Describe reads what a file is, without its weights. A file that is no TFLite model, is truncated,
+// or has no outputs, is an error, which doesn't name the file: the caller knows the name that users
+// know.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,7 +109,7 @@ func (d *Description) graph(g table, names []string) {
 	})
 }
 
-// named are the tensors of these indices.
+// named returns the tensors of these indices.
 func (v vector) named(indices []int32) []TensorInfo {
 	var all []TensorInfo
 	for _, i := range indices {
@@ -140,7 +144,7 @@ func rename(tensors []TensorInfo, ports vector) {
 	}
 }
 
-// data counts what constants hold, and reads the notes.
+// data counts the bytes of constants, and reads the notes.
 func (d *Description) data(m table) {
 	buffers := m.vector(modelBuffers, 4)
 	buffers.tables(func(_ int, b table) bool {
@@ -159,7 +163,7 @@ func (d *Description) data(m table) {
 	})
 }
 
-// maxNotes bounds the notes that are read: those of a large vocabulary may be longer than all else.
+// maxNotes limits the notes that are read: those of a large vocabulary may be longer than the rest.
 const maxNotes = 1 << 20
 
 // note takes the buffer of the notes.
@@ -174,7 +178,7 @@ func (d *Description) note(b table) {
 	}
 }
 
-// opNames are the names of the OperatorCodes of a file.
+// opNames returns the names of the OperatorCodes of a file.
 func opNames(codes vector) []string {
 	names := make([]string, 0, codes.count)
 	codes.tables(func(_ int, c table) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// small is a file of one of each: float32 and int64 inputs, a layer, a table, notes.
+// small returns a file of one of each: float32 and int64 inputs, a layer, a table, notes.
 func small(t testing.TB) []byte {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -66,7 +66,7 @@ func TestAFileIsDescribed(t *testing.T) {
 	}
 }
 
-// Constants begin at multiples of 16: runtimes use them where they lie, with wide loads.
+// Constants begin at multiples of 16: runtimes use them in place, with wide loads.
 func TestConstantsAreAligned(t *testing.T) {
 	t.Parallel()
 	data := small(t)
@@ -117,8 +117,8 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 	}
 }
 
-// A vector may claim to hold what it likes, and many may share their elements: no memory comes of
-// it.
+// A vector may claim any length, and many may share their elements: no memory is allocated for
+// that.
 func TestPartsThatOverlapAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newReader(bytes.NewReader(make([]byte, 100)), 100)

@@ -14,7 +14,7 @@ import (
 )
 
 // An output may be called as another node is, two may be the same node, one may be an input itself;
-// what looks like a layer is none where another node takes the value in its middle.
+// nodes that look like a layer are none if another node uses the value between them.
 func TestOutputsMayBeAnything(t *testing.T) {
 	t.Parallel()
 	g := &nn.Graph{
@@ -41,11 +41,12 @@ func TestOutputsMayBeAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, got := range runAll(t, []call{{Model: written(t, g, tflite.Options{}), Inputs: arrays(in)}}) {
-		checkClose(t, got, want, 1e-6) // products of small whole numbers and halves: exact, but for luck
+		// Products of small whole numbers and halves, which are usually exact.
+		checkClose(t, got, want, 1e-6)
 	}
 }
 
-// ones is a graph of one layer whose kernel and bias are these.
+// ones returns a graph of one layer whose kernel and bias are these.
 func ones(kernel, bias []float32) *nn.Graph {
 	n := len(bias)
 	return &nn.Graph{

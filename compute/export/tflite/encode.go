@@ -8,11 +8,11 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// maxBytes bounds what a file may hold: offsets in a FlatBuffer are 32 bits, and its builder
-// doubles its buffer to 2 GiB at most.
+// maxBytes limits the size of a file: offsets in a FlatBuffer are 32 bits, and its builder doubles
+// its buffer to 2 GiB at most.
 const maxBytes = 1 << 30
 
-// dataAlignment is that of constants, which runtimes use where they lie.
+// dataAlignment is that of constants, which runtimes use in place.
 const dataAlignment = 16
 
 // encode writes the FlatBuffer. Children come before the table that holds them.
@@ -73,7 +73,8 @@ func (e encoder) buffers(f *file) (vector offset, last int) {
 func (e encoder) buffer(data []byte) offset {
 	var vector offset
 	if len(data) > 0 {
-		e.Prep(dataAlignment, len(data)) // what CreateByteVector writes next ends here, so its first byte is aligned
+		// What CreateByteVector writes next ends here, so its first byte is aligned.
+		e.Prep(dataAlignment, len(data))
 		vector = e.CreateByteVector(data)
 	}
 	e.StartObject(bufferSlots)
@@ -90,7 +91,8 @@ func (e encoder) metadata(buffer int) offset {
 	return e.tables(e.EndObject())
 }
 
-// opCodes writes each pair of code and version once, and says which one each operator has.
+// opCodes writes each pair of code and version once, and returns the index of the pair of each
+// operator.
 func (e encoder) opCodes(operators []operator) (vector offset, indices []uint32) {
 	type pair struct {
 		code    opcode

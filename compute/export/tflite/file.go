@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// file is what will stand in a .tflite file, in plain words. It has one subgraph.
+// file is the content of a .tflite file. It has one subgraph.
 type file struct {
 	tensors     []tensor
 	operators   []operator
@@ -100,8 +100,9 @@ const (
 	// float32: half the size. A matrix with a number beyond 65504 stays as it is.
 	Float16
 	// DynamicInt8 keeps large matrices in 8 bits, a scale for each column or table, and computes in
-	// float32, but for products of matrices, whose rows are rounded to 8 bits as they come: a
-	// quarter of the size. Runtimes up to TensorFlow 2.16 refuse it; those know the others.
+	// float32, except products of matrices, whose rows are rounded to 8 bits when they are
+	// computed: a quarter of the size. Runtimes up to TensorFlow 2.16 refuse it; those know the
+	// others.
 	DynamicInt8
 	// Int8 computes in 8 bits from the first product or embedding on, wherever the format has an op
 	// for it, and in float32 before it: there features of wide ranges are brought to a common one.
@@ -109,7 +110,7 @@ const (
 	Int8
 )
 
-// Options say how a file is written. The zero value writes all in float32.
+// Options determine how a file is written. The zero value writes all in float32.
 type Options struct {
 	Quantization Quantization
 
@@ -117,8 +118,8 @@ type Options struct {
 	// those to come. Larger numbers than theirs are cut off.
 	Samples map[string]nn.Value
 
-	// IntegerIO lets an Int8 file take and give int8 in the place of float32, for devices that have
-	// nothing else. Callers find the scales in the file.
+	// IntegerIO makes the inputs and outputs of an Int8 file int8 instead of float32, for devices
+	// that support nothing else. Callers find the scales in the file.
 	IntegerIO bool
 
 	// Notes says in words, or JSON, what to feed. It is kept in the file as metadata NotesName; nil
@@ -132,7 +133,7 @@ const NotesName = "inputs.json"
 // SignatureKey names the one signature of a file: inputs and outputs as the graph names them.
 const SignatureKey = "serving_default"
 
-// Holds says whether a file can hold an op: all but those that look strings up.
+// Holds reports whether a file can hold an op: all but those that look strings up.
 func Holds(op nn.Op) bool {
 	_, simple := simpleOf(op)
 	return simple || loweringOf(op) != nil

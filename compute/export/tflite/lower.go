@@ -19,7 +19,7 @@ type lowering struct {
 	layers    map[string]layer   // by the OpMatMul that begins each
 	inLayer   map[string]bool    // the other nodes of layers
 	weighted  map[string]bool    // nodes that a matrix or a table has a part in
-	scalings  map[string]scaling // what the samples say of inputs and nodes
+	scalings  map[string]scaling // the ranges of inputs and nodes, from the samples
 	values    map[string]*value  // inputs and nodes done
 	stored    map[string]int32   // params, by name and form
 	constants map[string]int32   // what no param holds
@@ -137,7 +137,7 @@ func (l *lowering) output(out nn.Output) {
 	l.outputs = append(l.outputs, port{out.Name, read(out.Node)})
 }
 
-// rows is the tensor of a node's result, still to be computed.
+// rows returns the tensor of a node's result, still to be computed.
 func (l *lowering) rows(n *nn.Node, kind elementType) tensor {
 	return tensor{name: n.Name, kind: kind, shape: []int32{-1, int32(l.types[n.Name].Width)}}
 }

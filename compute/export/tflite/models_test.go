@@ -16,7 +16,7 @@ type model struct {
 	graph *nn.Graph
 }
 
-// rows are random features, with ids that are out of range and numbers that are missing.
+// rows returns random features, with ids that are out of range and numbers that are missing.
 func rows(n int, seed uint64) map[string]nn.Value {
 	r := rand.New(rand.NewPCG(seed, 5))
 	size, id := nn.Floats(3), nn.Ints(2)
@@ -30,7 +30,7 @@ func rows(n int, seed uint64) map[string]nn.Value {
 	return map[string]nn.Value{"size": size, "id": id}
 }
 
-// built is the graph of some layers over those features, brought to a common range.
+// built returns the graph of some layers over those features, brought to a common range.
 func built(t *testing.T, name string, layers func(b *nn.Builder, size, id nn.Ref) nn.Ref) model {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))
@@ -70,7 +70,7 @@ type quantized struct {
 	tolerance float64
 }
 
-// kinds are all ways. Tolerances, absolute for numbers within 1 and relative beyond:
+// kinds returns all ways. Tolerances, absolute for numbers within 1 and relative beyond:
 //   - float32: 1e-5, sums of at most 131 products, each off by 6e-8 of some units;
 //   - float16: 2e-3, every weight is off by 2^-12 of itself at most, and three layers add that up;
 //   - weights in int8: 0.02, every weight is off by 1/254 of its column's largest at most, every
@@ -115,7 +115,7 @@ func TestWholeModelsAnswerAsInGo(t *testing.T) {
 	}
 }
 
-// worst is the largest difference in any runtime's answer.
+// worst returns the largest difference in any runtime's answer.
 func worst(got map[string]answer, want map[string]nn.Value) (d float64) {
 	for _, outputs := range got {
 		for name, w := range want {

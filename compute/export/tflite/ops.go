@@ -15,7 +15,7 @@ type simple struct {
 	fixed   scaling // of eightFixed
 }
 
-// eightRule says how an operator computes in 8 bits, as the specification has it.
+// eightRule is the specification's rule for how an operator computes in 8 bits.
 type eightRule int
 
 const (
@@ -87,7 +87,7 @@ func empty(table uint8) func(*nn.Node) options { return fixed(options{table: tab
 func leakyReluOf(n *nn.Node) options           { return leakyReluOptions(n.Attr.Alpha) }
 func lastAxis(l *lowering, _ *nn.Node) []int32 { return []int32{l.ints(1)} }
 
-// bounds are the first row and column, and how many of each; -1 is all.
+// bounds returns the first row and column, and how many of each; -1 is all.
 func bounds(l *lowering, n *nn.Node) []int32 {
 	return []int32{l.ints(0, int32(n.Attr.Start)), l.ints(-1, int32(n.Attr.End-n.Attr.Start))}
 }
@@ -199,7 +199,7 @@ func (s steps) typed(code opcode, kind elementType, in ...int32) int32 {
 	return s.l.emit(operator{code: code, in: in}, s.l.rows(s.n, kind))
 }
 
-// dropNaN is 0 where x != x, else x.
+// dropNaN returns 0 where x != x, else x.
 func dropNaN(s steps, x int32) int32 {
 	return s.of(opSelectV2, s.typed(opNotEqual, boolType, x, x), s.l.number(0), x)
 }
@@ -208,8 +208,8 @@ func dropNaN(s steps, x int32) int32 {
 // of itself, 2e-7 here; the logarithm of LiteRT by 1e-7 near 1, which is 4e-6 of log(1.03).
 const smallNumber = 0.03
 
-// log1p is log(1 + x), for small x by the series x - x^2/2 + x^3/3 - x^4/4, since 1 + x loses the
-// digits of x.
+// log1p returns log(1 + x), for small x by the series x - x^2/2 + x^3/3 - x^4/4, since 1 + x loses
+// the digits of x.
 func log1p(s steps, x int32) int32 {
 	sum := s.l.number(1. / 4)
 	for _, term := range []float32{1. / 3, 1. / 2, 1} {
@@ -220,13 +220,13 @@ func log1p(s steps, x int32) int32 {
 	return s.of(opSelectV2, isSmall, series, s.of(opLog, s.of(opAdd, x, s.l.number(1))))
 }
 
-// expm1 is exp(x) - 1 = tanh(x/2) * (exp(x) + 1), exact for a small x too.
+// expm1 returns exp(x) - 1 = tanh(x/2) * (exp(x) + 1), exact for a small x too.
 func expm1(s steps, x int32) int32 {
 	half := s.of(opMul, x, s.l.number(0.5))
 	return s.of(opMul, s.of(opTanh, half), s.of(opAdd, s.of(opExp, x), s.l.number(1)))
 }
 
-// softplus is log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), which can't overflow.
+// softplus returns log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), which can't overflow.
 func softplus(s steps, x int32) int32 {
 	small := s.of(opExp, s.of(opNeg, s.of(opAbs, x)))
 	return s.of(opAdd, s.of(opRelu, x), log1p(s, small))
@@ -273,8 +273,9 @@ func (l *lowering) label(n *nn.Node) {
 	l.values[n.Name] = newValue(l.emit(op, l.rows(n, stringType)))
 }
 
-// stringBytes is how a tensor holds strings: how many there are, where each begins and the last
-// ends, counted from the tensor's first byte, and then their bytes (tensorflow/lite/string_util.h).
+// stringBytes returns how a tensor holds strings: how many there are, where each begins and the
+// last ends, counted from the tensor's first byte, and then their bytes
+// (tensorflow/lite/string_util.h).
 func stringBytes(words []string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(words)))
 	at := 4 * (len(words) + 2)

@@ -85,7 +85,7 @@ func opCases() []opCase {
 	return cases
 }
 
-// graph is the op between the inputs it needs and an output.
+// graph returns the op between the inputs it needs and an output.
 func (c opCase) graph() *nn.Graph {
 	r := rand.New(rand.NewPCG(1, 2))
 	param := func(name string, shape ...int) nn.Param {
@@ -124,7 +124,7 @@ func (c opCase) graph() *nn.Graph {
 	return g
 }
 
-// rows are random ones, with the odd numbers scattered among them.
+// rows returns random ones, with the odd numbers scattered among them.
 func (c opCase) rows(g *nn.Graph, n int, r *rand.Rand) map[string]nn.Value {
 	rows := map[string]nn.Value{}
 	for _, in := range g.Inputs {

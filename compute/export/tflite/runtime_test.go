@@ -52,7 +52,7 @@ func runAllLive(t *testing.T, calls []call) []map[string]answer {
 	return answers
 }
 
-// written is the file of a model.
+// written returns the file of a model.
 func written(t *testing.T, g *nn.Graph, o tflite.Options) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.tflite")
@@ -112,9 +112,9 @@ func (a array) int64s() []int64 {
 	return values
 }
 
-// apart is how far a is from b: absolute for numbers within 1, relative beyond. Equal infinities,
-// and NaN and NaN, are not apart; the largest float32 counts as infinity, since the reference
-// kernels cut results off there.
+// apart returns how far a is from b: absolute for numbers within 1, relative beyond. Equal
+// infinities, and NaN and NaN, are not apart; the largest float32 counts as infinity, since the
+// reference kernels cut results off there.
 func apart(a, b float32) float64 {
 	x, y := float64(a), float64(b)
 	if math.Abs(x) == math.MaxFloat32 {
@@ -130,7 +130,7 @@ func apart(a, b float32) float64 {
 	return d
 }
 
-// checkClose says that every runtime answers want, within the tolerance.
+// checkClose checks that every runtime answers want, within the tolerance.
 func checkClose(t *testing.T, got map[string]answer, want map[string]nn.Value, tolerance float64) {
 	t.Helper()
 	if len(got) == 0 {

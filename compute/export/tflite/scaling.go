@@ -44,7 +44,8 @@ func (s *span) take(values []float32) {
 func (s span) scaling() scaling {
 	low, high := min(s.low, 0), max(s.high, 0)
 	scale := float32((high - low) / 255)
-	if scale < math.SmallestNonzeroFloat32*(1<<23) { // only zeros, or numbers too small to differ from it
+	// Only zeros, or numbers too small to differ from it.
+	if scale < math.SmallestNonzeroFloat32*(1<<23) {
 		return scaling{scale: 1}
 	}
 	zero := math.RoundToEven(-128 - low/float64(scale))
@@ -67,7 +68,7 @@ func (s scaling) bytes(values []float32) []byte {
 	return b
 }
 
-// eight is the tensor in 8 bits.
+// eight returns the tensor in 8 bits.
 func (t tensor) eight(s scaling) tensor {
 	t.kind = int8Type
 	t.scaled = &quantization{scales: []float32{s.scale}, zeros: []int64{int64(s.zero)}}
@@ -102,7 +103,7 @@ func calibrate(g *nn.Graph, samples map[string]nn.Value) (map[string]scaling, er
 	return scalings, nil
 }
 
-// weighted are the nodes that a matrix or a table has a part in. What comes before prepares
+// weighted returns the nodes that a matrix or a table has a part in. What comes before prepares
 // features.
 func weighted(g *nn.Graph) map[string]bool {
 	w := map[string]bool{}

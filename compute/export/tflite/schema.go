@@ -180,7 +180,8 @@ const (
 )
 
 func fullyConnectedOptions(relu, dynamic bool) options {
-	o := options{table: fullyConnectedTable, fields: []field{{3, dynamic}}} // asymmetric_quantize_inputs
+	// asymmetric_quantize_inputs
+	o := options{table: fullyConnectedTable, fields: []field{{3, dynamic}}}
 	if relu {
 		o.fields = append(o.fields, field{0, activationRelu})
 	}
@@ -195,7 +196,9 @@ func leakyReluOptions(alpha float32) options { return options{leakyReluTable, []
 func softmaxOptions() options                { return options{softmaxTable, []field{{0, float32(1)}}} }
 func concatenationOptions() options          { return options{concatenationTable, []field{{0, int32(1)}}} }
 func oneHotOptions() options                 { return options{oneHotTable, []field{{0, int32(-1)}}} }
-func reducerOptions() options                { return options{reducerTable, []field{{0, true}}} } // keep_dims
+
+// reducerOptions sets keep_dims.
+func reducerOptions() options { return options{reducerTable, []field{{0, true}}} }
 
 func argMaxOptions() options { return options{argMaxTable, []field{{0, int8(int64Type)}}} }
 

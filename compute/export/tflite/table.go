@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// reader reads a FlatBuffer in place (https://flatbuffers.dev/internals/): nothing is held but what
-// was asked for. The first fault is kept in err; after it all reads give zero.
+// reader reads a FlatBuffer in place (https://flatbuffers.dev/internals/): it keeps only what was
+// requested. The first fault is kept in err; after it all reads give zero.
 type reader struct {
 	data   io.ReaderAt
 	size   int64
@@ -15,8 +15,8 @@ type reader struct {
 	err    error
 }
 
-// maxRead bounds what a description is made of. In a file as builders make them no byte counts
-// twice, so its size is a bound too; a file made to deceive may let a million vectors share their
+// maxRead limits the bytes that a description is made from. In a file as builders make them no byte
+// counts twice, so its size is a limit too; a malicious file may let a million vectors share their
 // elements.
 const maxRead = 16 << 20
 
@@ -66,7 +66,7 @@ func (r *reader) spend(n int64) {
 	}
 }
 
-// follow is where the offset at a place leads.
+// follow returns where the offset at a place leads.
 func (r *reader) follow(at int64) int64 { return at + int64(r.uint32(at)) }
 
 // table is a table and its list of slots.
@@ -82,7 +82,7 @@ func (r *reader) table(at int64) table {
 	return t
 }
 
-// field is where a slot's value stands, or 0 if the slot is left out.
+// field returns where a slot's value stands, or 0 if the slot is left out.
 func (t table) field(slot int) int64 {
 	place := int64(4 + 2*slot)
 	if t.err != nil || place+2 > t.slotBytes {
@@ -95,7 +95,7 @@ func (t table) field(slot int) int64 {
 	return t.at + offset
 }
 
-// number is an int32 or uint32 slot.
+// number returns an int32 or uint32 slot.
 func (t table) number(slot int) int32 {
 	if at := t.field(slot); at != 0 {
 		return t.int32(at)
@@ -103,7 +103,7 @@ func (t table) number(slot int) int32 {
 	return 0
 }
 
-// small is an int8 slot.
+// small returns an int8 slot.
 func (t table) small(slot int) int8 {
 	at := t.field(slot)
 	if at == 0 {
@@ -127,8 +127,8 @@ type vector struct {
 	at, count int64
 }
 
-// vector is that of a slot; one that is left out has no elements. It lies within the file, and is
-// paid for.
+// vector returns that of a slot; one that is left out has no elements. It is within the file, and
+// is charged.
 func (t table) vector(slot int, elementBytes int64) vector {
 	at := t.field(slot)
 	if at == 0 {
@@ -141,7 +141,8 @@ func (t table) vector(slot int, elementBytes int64) vector {
 	return v
 }
 
-// span is the vector that the offset at a place leads to, of which nothing may be read.
+// span returns the position of the vector that the offset at a place leads to, without reading its
+// elements.
 func (r *reader) span(at, elementBytes int64) vector {
 	start := r.follow(at)
 	v := vector{reader: r, at: start + 4, count: int64(r.uint32(start))}
@@ -164,7 +165,7 @@ func (v vector) tables(yield func(int, table) bool) {
 	}
 }
 
-// int32s are the elements of a vector of them.
+// int32s returns the elements of a vector of them.
 func (v vector) int32s() []int32 {
 	all := make([]int32, v.count)
 	for i := range all {

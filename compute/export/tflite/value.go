@@ -10,7 +10,7 @@ import (
 type value struct {
 	plain  int32             // float32 or int64; none if only in 8 bits
 	eights map[scaling]int32 // int8, by scaling
-	own    scaling           // of the one that was computed in 8 bits, if plain is none
+	own    scaling           // of the one that was computed in 8 bits, if there is no plain one
 }
 
 const none int32 = -1
@@ -21,7 +21,7 @@ func newEight(t int32, s scaling) *value {
 	return &value{plain: none, eights: map[scaling]int32{s: t}, own: s}
 }
 
-// plain is the tensor of a value or a param in float32 or int64. A value of 8 bits only is
+// plain returns the tensor of a value or a param in float32 or int64. A value of 8 bits only is
 // dequantized.
 func (l *lowering) plain(name string) int32 {
 	if p := l.params[name]; p != nil {
@@ -35,7 +35,7 @@ func (l *lowering) plain(name string) int32 {
 	return v.plain
 }
 
-// eight is the tensor of a value or a param in 8 bits of that scaling.
+// eight returns the tensor of a value or a param in 8 bits of that scaling.
 func (l *lowering) eight(name string, s scaling) int32 {
 	if p := l.params[name]; p != nil {
 		return l.store(p, fmt.Sprint("/int8 ", s), func() tensor {
@@ -55,11 +55,11 @@ func (l *lowering) eight(name string, s scaling) int32 {
 	return v.eights[s]
 }
 
-// ownEight is the tensor of a value or a param in 8 bits, of the scaling that scalingOf says.
+// ownEight returns the tensor of a value or a param in 8 bits, of the scaling that scalingOf says.
 func (l *lowering) ownEight(name string) int32 { return l.eight(name, l.scalingOf(name)) }
 
-// scalingOf is the scaling that a value has in 8 bits, or that the samples give it; that of a param
-// holds all its numbers.
+// scalingOf returns the scaling that a value has in 8 bits, or that the samples give it; that of a
+// param holds all its numbers.
 func (l *lowering) scalingOf(name string) scaling {
 	if p := l.params[name]; p != nil {
 		return scalingFor(p.Values)
@@ -96,8 +96,8 @@ func shapeOf(p *nn.Param) []int32 {
 	return shape
 }
 
-// constant is a tensor of fixed elements that no param holds: a shape, an axis, a number. Each is
-// there once.
+// constant returns a tensor of fixed elements that no param holds: a shape, an axis, a number. Each
+// is there once.
 func (l *lowering) constant(kind elementType, shape []int32, data []byte) int32 {
 	key := fmt.Sprint(kind, len(shape), data)
 	t, ok := l.constants[key]
@@ -108,10 +108,10 @@ func (l *lowering) constant(kind elementType, shape []int32, data []byte) int32 
 	return t
 }
 
-// number is a float32 that broadcasts over every element.
+// number returns a float32 that broadcasts over every element.
 func (l *lowering) number(v float32) int32 { return l.constant(float32Type, nil, floatBytes(v)) }
 
-// ints is a constant list of int32.
+// ints returns a constant list of int32.
 func (l *lowering) ints(v ...int32) int32 {
 	return l.constant(int32Type, []int32{int32(len(v))}, int32Bytes(v...))
 }

@@ -93,7 +93,8 @@ func (f *file) transposed(r []reg.VecVirtual) []reg.VecVirtual {
 	for i := 0; i < len(r); i += 2 {
 		pairs[i], pairs[i+1] = f.op("VUNPCKLPS", r[i+1], r[i]), f.op("VUNPCKHPS", r[i+1], r[i])
 	}
-	fours := make([]reg.VecVirtual, len(r)) // 4 g + j: rows 4 g to 4 g + 3 of the columns j, 4 + j, ...
+	// 4 g + j: rows 4 g to 4 g + 3 of the columns j, 4 + j, ...
+	fours := make([]reg.VecVirtual, len(r))
 	for i := 0; i < len(r); i += 4 {
 		for j := range 4 {
 			by := []string{"VUNPCKLPD", "VUNPCKHPD"}[j%2]

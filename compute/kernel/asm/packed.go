@@ -37,7 +37,8 @@ func (f *file) packedBy(table, mask reg.GPVirtual) packed {
 		folds = 3
 	}
 	for i := 3 - folds; i < 3; i++ {
-		there := operand.Op(operand.Mem{Base: table, Disp: 64 * (packedThere + i)}) // in memory: AVX2 has few registers
+		// The operand is in memory, since AVX2 has few registers.
+		there := operand.Op(operand.Mem{Base: table, Disp: 64 * (packedThere + i)})
 		if f.wide {
 			there = f.mask(there)
 		}

@@ -62,11 +62,13 @@ func writeGemm(f *file) {
 // tileShape is the part of a tile that is known at generation time.
 type tileShape struct {
 	name, suffix string
-	across       bool // the rows of a tile are contiguous in a, and aNext leads to the next k; else aRow leads to the next row
-	rows         int
-	registers    int
-	masked       bool // c may be narrower than the registers
-	edge         bool // b ends where c does: beyond the mask nothing may be read
+	// The rows of a tile are contiguous in a, and aNext leads to the next k; else aRow leads to the
+	// next row.
+	across    bool
+	rows      int
+	registers int
+	masked    bool // c may be narrower than the registers
+	edge      bool // b ends where c does: beyond the mask nothing may be read
 }
 
 func (s tileShape) doc() string {

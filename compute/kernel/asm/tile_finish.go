@@ -64,7 +64,8 @@ func (t *tileBody) finish() {
 	t.unless(flagRelu, "cut", func() {
 		zero := t.spare(0)
 		t.clearSum(zero)
-		t.sums(func(r, v int) { t.VMAXPS(t.sum(r, v), zero, t.sum(r, v)) }, nil) // of two zeros or with a NaN, the sum
+		// Of two zeros or with a NaN, the sum.
+		t.sums(func(r, v int) { t.VMAXPS(t.sum(r, v), zero, t.sum(r, v)) }, nil)
 	})
 	t.sums(func(r, v int) {
 		t.writeMasked(t.sum(r, v), v, operand.Mem{Base: t.c, Disp: v * t.width()})

@@ -72,7 +72,8 @@ var expressions = map[string]func(s *sheet) node{
 	"rectified":           func(s *sheet) node { return must(gorgonia.Rectify(s.x)) },
 	"leaky":               func(s *sheet) node { return must(gorgonia.LeakyRelu(s.x, 0.1)) },
 	"dropout left out": func(s *sheet) node {
-		return must(gorgonia.Add(must(gorgonia.Dropout(s.x, 0)), s.pos)) // of nothing, so that Gorgonia answers the same
+		// Drops nothing, so that Gorgonia's result is the same.
+		return must(gorgonia.Add(must(gorgonia.Dropout(s.x, 0)), s.pos))
 	},
 	"log of softmax": func(s *sheet) node {
 		return must(gorgonia.LogSoftMax(must(gorgonia.Mul(s.x, gorgonia.NewConstant(float32(100)))), 1))

@@ -193,7 +193,8 @@ func compare(t *testing.T, m *nn.Model, c *kerasCase, want kerasAnswer) {
 	worst = max(worst, farthest(t, m.Weights(), want.Weights), farthest(t, asKeras(m), want.Others))
 	answers := farthest(t, out["logits"].Floats, want.Answers)
 	t.Logf("largest difference from Keras: %g, of logits %g", worst, answers)
-	if !(worst <= kerasTolerance) || !(answers <= 10*kerasTolerance) { // logits are sums of a few weights times up to some 10
+	// Logits are sums of a few weights times up to some 10.
+	if !(worst <= kerasTolerance) || !(answers <= 10*kerasTolerance) {
 		t.Errorf("differs from Keras by %g, logits by %g, expected at most %g and ten times that", worst, answers, kerasTolerance)
 	}
 }

@@ -17,7 +17,9 @@ import (
 
 // kernelOp is a kernel as an op of Gorgonia's: on float32, and ints for ids.
 type kernelOp struct {
-	name  string    // with everything that determines its result: two of one name and one shape over the same operands are one
+	// Contains everything that determines the result: operations of one name and one shape over the
+	// same operands are one.
+	name  string
 	types []hm.Type // of the operands
 	lower plan.Op
 	attr  plan.Attr
@@ -25,7 +27,8 @@ type kernelOp struct {
 	do    func(y []float32, in []plan.Slice)
 
 	slopes func(in gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) // nil for none
-	along  []bool                                                                  // which operands have a slope
+	// Whether each operand has a slope.
+	along []bool
 }
 
 // apply makes the node of o over its operands.
@@ -101,7 +104,7 @@ func (o *kernelOp) Arity() int              { return len(o.types) }
 func (o *kernelOp) ReturnsPtr() bool        { return false }
 func (o *kernelOp) CallsExtern() bool       { return false }
 func (o *kernelOp) OverwritesInput() int    { return -1 }
-func (o *kernelOp) WriteHash(h gohash.Hash) { _, _ = h.Write([]byte(o.name)) } // a hash's Write returns no error
+func (o *kernelOp) WriteHash(h gohash.Hash) { _, _ = h.Write([]byte(o.name)) } // never fails
 func (o *kernelOp) String() string          { return o.name }
 
 // Hashcode returns a hash of the name.

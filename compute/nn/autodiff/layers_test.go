@@ -23,7 +23,8 @@ func TestPenaltiesAddToTheLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := m.Penalty(), p.L1*6+p.L2*5; math.Abs(got-want) > 1e-9 { // four weights of -0.5, four of 1
+		// Four weights of -0.5, four of 1.
+		if got, want := m.Penalty(), p.L1*6+p.L2*5; math.Abs(got-want) > 1e-9 {
 			t.Errorf("penalty %v, expected %v", got, want)
 		}
 		return float64(loss)
@@ -60,7 +61,8 @@ func TestMovingAveragesMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for j, z := range out["logits"].Floats { // the moving mean is normalized to 0, and the biases are 0
+	// The moving mean is normalized to 0, and the biases are 0.
+	for j, z := range out["logits"].Floats {
 		if z != 0 {
 			t.Errorf("logit %d of the mean is %v, expected 0", j, z)
 		}

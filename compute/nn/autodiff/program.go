@@ -28,11 +28,12 @@ type Program struct {
 	learned   learned
 
 	// The machine's own memory.
-	feeds   []feed
-	sparse  []sparseFeed
-	target  []float32 // [batch, width], as weight
-	weight  []float32
-	share   []float32 // [1, batch], 1 over the number of rows for each real row; nil if no layer needs it
+	feeds  []feed
+	sparse []sparseFeed
+	target []float32 // [batch, width], as weight
+	weight []float32
+	// [1, batch], 1 over the number of rows for each real row; nil if no layer needs it
+	share   []float32
 	moments []moment
 }
 
@@ -51,7 +52,9 @@ type moment struct {
 
 // Options configure what a Program runs on. The zero value is one thread of this computer.
 type Options struct {
-	Threads  int      // threads that compute one step together, on this computer's cores; 0: 1; their number does not change the result
+	// Threads that compute one step together, on this computer's cores; 0: 1; their number does not
+	// change the result.
+	Threads  int
 	Machines Machines // nil: this computer's cores
 }
 

@@ -76,7 +76,8 @@ func TestAPredictionHasNoDropout(t *testing.T) {
 			return b.Dense("out", b.Dropout("drop too", h, rate), 3, "")
 		}, nn.SoftmaxCrossEntropy{}, 3)
 		for i := range m.Weights() {
-			m.Weights()[i] = float32(i%7) - 3 // independent of the numbers drawn after the dropouts' seed
+			// Independent of the numbers drawn after the dropouts' seed.
+			m.Weights()[i] = float32(i%7) - 3
 		}
 		for _, n := range m.Graph.Nodes {
 			if n.Op == nn.OpDropout {
@@ -123,7 +124,8 @@ func TestEachDropoutDrawsItsOwn(t *testing.T) {
 	ones := make([]float32, width)
 	initializer.Ones(ones, nil, nil)
 	grads := gradients(t, program(t, m, 1), nn.Batch{
-		Rows: 1, Inputs: map[string]nn.Value{"x": nn.Floats(width, ones...)}, Targets: []float32{-0.5}, // a slope of 1 at 0
+		// The slope at 0 is 1.
+		Rows: 1, Inputs: map[string]nn.Value{"x": nn.Floats(width, ones...)}, Targets: []float32{-0.5},
 	})
 	if cmp.Equal(grads[:width], grads[width:]) {
 		t.Error("two layers of one rate dropped the same")

@@ -48,7 +48,8 @@ func TestAClassOfOneNumberIsYesOrNo(t *testing.T) {
 	m.ClassWeights, m.Reduction = []float32{0, 5}, nn.SumOverBatchSize
 	clear(m.Weights())
 	got, _, err := program(t, m, 3).Gradients(nn.Batch{Rows: 3, Inputs: inputs, Targets: []float32{0, 1, 0}})
-	if want := 5 * math.Ln2 / 3; err != nil || math.Abs(float64(got)-want) > 1e-6 { // one row counts, and a logit of 0 costs log 2
+	// One row counts, and a logit of 0 costs log 2.
+	if want := 5 * math.Ln2 / 3; err != nil || math.Abs(float64(got)-want) > 1e-6 {
 		t.Errorf("loss %v, %v, expected %v", got, err, want)
 	}
 }

@@ -115,7 +115,8 @@ func (m *Machine) Grads() []float32 {
 		return m.grads
 	}
 	if err := m.gpu.device.Download(bytesOfFloats(m.grads), m.memory.grads); err != nil {
-		_ = m.breakBy(fmt.Errorf("copy gradients from the device: %w", err)) // returned by the next call
+		// Returned by the next call.
+		_ = m.breakBy(fmt.Errorf("copy gradients from the device: %w", err))
 	}
 	m.gradsHere = true
 	return m.grads

@@ -150,7 +150,8 @@ func TestInitializersByNumbers(t *testing.T) {
 	if s := spreadOf(draw(initializer.RandomUniform(2, 4), 100, 100)); s.Lowest < 2 || s.Lowest > 2.01 || s.Highest >= 4 || s.Highest < 3.99 {
 		t.Errorf("uniform from 2 to 4: %+v", s)
 	}
-	if s := spreadOf(draw(initializer.RandomNormal(3, 2), 100, 100)); math.Abs(s.Mean-3) > 0.08 || math.Abs(s.Deviation-2) > 0.06 { // 4 standard errors
+	// 4 standard errors
+	if s := spreadOf(draw(initializer.RandomNormal(3, 2), 100, 100)); math.Abs(s.Mean-3) > 0.08 || math.Abs(s.Deviation-2) > 0.06 {
 		t.Errorf("normal of mean 3 and deviation 2: %+v", s)
 	}
 	if _, err := initializer.Named("glorot"); err == nil {

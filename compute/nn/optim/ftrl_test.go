@@ -33,7 +33,8 @@ def check(grads):
     return out
 `, grads, &want)
 	for i := range want {
-		if math.Abs(float64(got[i]-want[i])) > 1e-6 { // sums of a few float32, in TensorFlow in another order
+		// Sums of a few float32, in TensorFlow in another order.
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
 			t.Errorf("weight %d after step %d is %v, TensorFlow has %v", i%4, i/4+1, got[i], want[i])
 		}
 	}
@@ -50,7 +51,8 @@ func TestAWarmFTRLKeepsTheWeightsItFinds(t *testing.T) {
 		o := optim.NewSingle(ftrl)
 		weights := append([]float32(nil), start...)
 		o.Step(weights, make([]float32, len(weights)))
-		if diff := cmp.Diff(start, weights); diff != "" { // all numbers are powers of 2: nothing is rounded
+		// All numbers are powers of 2: nothing is rounded.
+		if diff := cmp.Diff(start, weights); diff != "" {
 			t.Errorf("%s: without a gradient the weights changed: want - got +\n%s", name, diff)
 		}
 	}

@@ -35,7 +35,8 @@ func TestAStepClipsGradients(t *testing.T) {
 		weights := make([]float32, 2)
 		o.Step(weights, c.grads)
 		for i, w := range weights {
-			if d := float64(w - c.want[i]); !(math.Abs(d) <= 1e-6) && !(w != w && c.want[i] != c.want[i]) { // a rounding or two
+			// A rounding or two.
+			if d := float64(w - c.want[i]); !(math.Abs(d) <= 1e-6) && !(w != w && c.want[i] != c.want[i]) {
 				t.Errorf("%s: weights %v, expected %v", name, weights, c.want)
 			}
 		}

@@ -10,10 +10,11 @@ type place struct {
 // kernel may write over an operand that nothing else needs, it does.
 type memory struct {
 	floats, ints, strings arena
-	last                  map[*value]int // index of the instruction that needs each value's memory last
-	fixed                 map[*value]bool
-	places                map[*value]place
-	spans                 map[*value]span // of the arena
+	// Index of the instruction that needs each value's memory last.
+	last   map[*value]int
+	fixed  map[*value]bool
+	places map[*value]place
+	spans  map[*value]span // of the arena
 }
 
 const forever = int(^uint(0) >> 1)

@@ -13,16 +13,18 @@ type Plan struct {
 	Floats  int // length of the arena of float32
 	Ints    int // length of the arena of ints
 	Strings int // length of the arena of strings
-	Grads   int // length of all gradients, one after the other in the order of the params given to Compile
+	// Length of all gradients, one after the other in the order of the params given to Compile.
+	Grads int
 
 	// Batch is the number of rows that a Forward was written for: all buffers of the arena have a
 	// row, or the same number of adjacent ones, for each. 0: the plan has a fixed shape.
 	Batch int
 
-	Loss    int            // the buffer of the loss, 1x1
-	Inputs  map[string]int // the buffers that are fed before each step, by the names of their nodes
-	Outputs map[string]int // the buffers besides Loss that can be read after a step, by their requested names
-	Params  []Range        // ranges of Grads: each param's, in their order
+	Loss   int            // the buffer of the loss, 1x1
+	Inputs map[string]int // the buffers that are fed before each step, by the names of their nodes
+	// The buffers besides Loss that can be read after a step, by their requested names.
+	Outputs map[string]int
+	Params  []Range // ranges of Grads: each param's, in their order
 }
 
 // Range is a part of a slice.
@@ -35,7 +37,9 @@ type Home int
 const (
 	Arena Home = iota // the plan's: inputs and all results
 	Grads             // the plan's: the gradients, which stay until the next step
-	Bound             // the caller's: params, which change between steps, and constants, which don't; it is Buffer.Data
+	// The caller's: params, which change between steps, and constants, which don't. Its memory is
+	// Buffer.Data.
+	Bound
 )
 
 // Kind is the type of a buffer's elements.
@@ -51,10 +55,12 @@ const (
 // Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column if its
 // elements are rows; a scalar is 1x1.
 type Buffer struct {
-	Name       string // of an input or a param; else the operation that computes it, for messages
-	Kind       Kind
-	Home       Home
-	At         int // its position, in elements of its memory; buffers that are never needed at once may overlap
+	Name string // of an input or a param; else the operation that computes it, for messages
+	Kind Kind
+	Home Home
+	// Its position, in elements of its memory; buffers that are never needed at the same time may
+	// overlap.
+	At         int
 	Rows, Cols int
 
 	Data  []float32 // if Home is Bound; it may be a part of another's
@@ -85,11 +91,13 @@ type Attr struct {
 	Scale   float32        // Reduce, Combine: a factor of the result; 0 for 1
 	Start   int            // Columns, Pad
 	Value   float32        // Fill
-	Add     bool           // adds to Out instead of overwriting it: SumRows by Reduce, Scatter, SparseSlope, Copy; Gemm has its own
-	Rate    float32        // Dropout
-	Seed    uint64         // Dropout
-	Stream  uint64         // Dropout
-	Host    Host           // Host
+	// Adds to Out instead of overwriting it: SumRows by Reduce, Scatter, SparseSlope, Copy; Gemm
+	// has its own.
+	Add    bool
+	Rate   float32 // Dropout
+	Seed   uint64  // Dropout
+	Stream uint64  // Dropout
+	Host   Host    // Host
 }
 
 // Axis is the axis of a Reduce.
@@ -127,9 +135,10 @@ const (
 	Copy            // Out = x; the shapes may differ
 	Fill            // Out = Value everywhere
 	Sparse          // Out = kernel.SparseGemm of values x, ids y, matrix z
-	SparseSlope     // Out = kernel.SparseGemmSlope of values x, ids y, slopes z; Out is cleared before, unless Add
-	Dropout         // Out = kernel.Dropout at this step
-	OnHost          // Host.Do
+	// Out = kernel.SparseGemmSlope of values x, ids y, slopes z; Out is cleared before, unless Add.
+	SparseSlope
+	Dropout // Out = kernel.Dropout at this step
+	OnHost  // Host.Do
 )
 
 // Host is an operation without a kernel: Gorgonia's own code, run on this computer. A device copies

@@ -154,10 +154,12 @@ func (c *compiler) size(d *node) (*value, error) {
 
 // Expression is the input of Compile: nodes of one Gorgonia graph.
 type Expression struct {
-	Cost    *gorgonia.Node            // a scalar of float32
-	Params  gorgonia.Nodes            // with values, in whose memory the plan computes
-	Grads   gorgonia.Nodes            // d Cost / d Params, as gorgonia.Grad returns them; nil is a gradient of zeros
-	Inputs  gorgonia.Nodes            // without an op, of float32 or int, named: fed before each step
+	Cost   *gorgonia.Node // a scalar of float32
+	Params gorgonia.Nodes // with values, in whose memory the plan computes
+	// d Cost / d Params, as gorgonia.Grad returns them; nil is a gradient of zeros
+	Grads gorgonia.Nodes
+	// Named nodes without an op, of float32 or int, that are fed before each step.
+	Inputs  gorgonia.Nodes
 	Outputs map[string]*gorgonia.Node // besides Cost: values that can be read after a step
 }
 

@@ -78,7 +78,7 @@ func (c *compiler) combined(f kernel.Binary, x, y *value, rows, cols int) *value
 		y = y.in[0]
 		attr.Shape = shapeOf(y, cols)
 	}
-	if attr.Shape == kernel.Full && commutes(f) && c.id(y) < c.id(x) { // so that x y and y x are one value
+	if attr.Shape == kernel.Full && commutes(f) && c.id(y) < c.id(x) { // x y and y x are one value
 		x, y = y, x
 	}
 	return c.make(binaryNames[f], Combine, attr, rows, cols, x, y)

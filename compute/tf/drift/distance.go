@@ -27,7 +27,7 @@ const (
 	measureThere   = "presence in one data set alone"
 )
 
-// Farthest is the feature whose distribution differs most. Numbers are compared by the
+// Farthest returns the feature whose distribution differs most. Numbers are compared by the
 // Jensen-Shannon divergence, to base 2, of their histograms, with values that are not a number as a
 // bucket of their own; strings by the L-infinity distance of their frequencies; all features by the
 // share of examples that lack them. A feature that only one data set has is 1 apart. Without
@@ -73,7 +73,8 @@ func share(part, rest float64) float64 {
 	return part / (part + rest)
 }
 
-// labelDistance is the largest difference of a value's frequency. One side without any is 1 apart.
+// labelDistance returns the largest difference of a value's frequency. One side without any is 1
+// apart.
 func labelDistance(a, b distribution) (farthest float64) {
 	if a.labelled == 0 || b.labelled == 0 {
 		return differInPresence(a.labelled, b.labelled)
@@ -101,7 +102,7 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// divergence is the Jensen-Shannon divergence, to base 2, of two histograms of numbers.
+// divergence returns the Jensen-Shannon divergence, to base 2, of two histograms of numbers.
 func divergence(a, b distribution) (d float64) {
 	edges := edgesOf(a.numbers, b.numbers)
 	p, q := spread(a, edges), spread(b, edges)
@@ -122,7 +123,7 @@ func divergence(a, b distribution) (d float64) {
 	return min(max(d, 0), 1) // rounding
 }
 
-// edgesOf are the finite edges of all buckets, in order, each once.
+// edgesOf returns the finite edges of all buckets, in order, each once.
 func edgesOf(all ...[]bucket) (edges []float64) {
 	for _, buckets := range all {
 		for _, b := range buckets {

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// message is a field that holds a message or a text.
+// message returns a field that holds a message or a text.
 func message(number protowire.Number, parts ...string) string {
 	all := strings.Join(parts, "")
 	return string(protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), []byte(all)))
@@ -41,7 +41,7 @@ func common(present, missing uint64) string {
 	return message(1, integer(1, present), integer(2, missing))
 }
 
-// numbers is a feature with a histogram of buckets {low, high, count}.
+// numbers returns a feature with a histogram of buckets {low, high, count}.
 func numbers(name string, missing uint64, buckets ...[3]float64) string {
 	var all []string
 	for _, b := range buckets {
@@ -51,7 +51,7 @@ func numbers(name string, missing uint64, buckets ...[3]float64) string {
 	return message(1, name) + message(3, common(100-missing, missing), quantiles, message(8, all...))
 }
 
-// words is a feature whose value w<i> is there counts[i] times.
+// words returns a feature with counts[i] values w<i>.
 func words(name string, counts ...float64) string {
 	var all []string
 	for i, n := range counts {

@@ -12,7 +12,7 @@ import (
 )
 
 // Shape is what the data of a run looks like, apart from its values. Equal shapes have equal
-// digests; "" is an artifact that there is not.
+// digests; "": there is no such artifact.
 type Shape struct {
 	Schema         string `json:"schema,omitempty"`
 	TransformGraph string `json:"transform_graph,omitempty"`
@@ -24,9 +24,9 @@ const (
 	transformModel = "transform_fn"
 )
 
-// ReadShape reads a Schema and a TransformGraph artifact in local folders; a folder that does not
-// exist is an artifact that the run does not have. See example.Schema.StructureDigest and
-// graph.Model.StructureDigest for what counts.
+// ReadShape reads a Schema and a TransformGraph artifact in local directories; if a directory does
+// not exist, the run has no such artifact. example.Schema.StructureDigest and
+// graph.Model.StructureDigest define the digests.
 func ReadShape(schema, transformGraph string) (s Shape, err error) {
 	if exists(schema) {
 		read, err := example.ReadSchema(filepath.Join(schema, schemaFile))
@@ -52,7 +52,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Differs names what of two shapes is not the same, "" for nothing.
+// Differs names the parts in which two shapes differ; "" if they are equal.
 func (s Shape) Differs(other Shape) string {
 	switch {
 	case s.Schema != other.Schema:

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Bounds of a statistics file. What is beyond is refused: a part of the features would compare as
-// if the rest were equal.
+// Limits of a statistics file. A larger file is refused: comparing only a part of the features
+// would treat the rest as equal.
 const (
 	maxStatistics = 64 << 20 // bytes
 	maxFeatures   = 100_000
@@ -29,7 +29,7 @@ type distribution struct {
 	present, missing float64            // examples
 	nan              float64            // values
 	numbers          []bucket           // of a histogram of equally wide buckets
-	labels           map[string]float64 // how often each value is there
+	labels           map[string]float64 // the number of times that each value occurs
 	labelled         float64            // the sum of these
 }
 
@@ -144,8 +144,8 @@ func (d *distribution) common(data []byte) error {
 	})
 }
 
-// histogram reads a Histogram, and keeps it if its buckets are equally wide: those of quantiles
-// hold equally much in every data set.
+// histogram reads a Histogram, and keeps it if its buckets are equally wide: buckets of quantiles
+// have the same counts in every data set.
 func (d *distribution) histogram(data []byte) error {
 	var buckets []bucket
 	quantiles, nan := false, 0.0

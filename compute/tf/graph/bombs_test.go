@@ -73,7 +73,7 @@ func (g *graphOf) float(name string, value float32) string {
 	return g.node(name, "Const", map[string]any{"value": &tensorpb.TensorProto{Dtype: float32Type, FloatVal: []float32{value}, TensorShape: &shapepb.TensorShapeProto{}}})
 }
 
-// model is saved_model.pb of the graph with a signature from x to the tensor out.
+// model returns saved_model.pb of the graph with a signature from x to the tensor out.
 func (g *graphOf) model(t testing.TB, out string, dtype typepb.DataType) []byte {
 	t.Helper()
 	g.node("x", "Placeholder", map[string]any{"dtype": stringType})
@@ -124,7 +124,7 @@ func run(ctx context.Context, dir string, data []byte, limits graph.Limits, x ..
 	return f.Copy(0)
 }
 
-// dependent is a scalar of int32 that no compiler knows beforehand: n times the rows of x.
+// dependent returns a scalar of int32 that no compiler knows beforehand: n times the rows of x.
 func (g *graphOf) dependent(name string, n int32) string {
 	rows := g.node(name+"/rows", "Size", nil, "x")
 	return g.node(name, "Mul", nil, rows, g.int(name+"/n", n))
@@ -209,7 +209,8 @@ func TestGraphsThatAskForMoreThanTheLimitEnd(t *testing.T) {
 			l := g.node("list", "TensorListReserve", map[string]any{"element_dtype": int32Type}, g.ints("shape", 1), g.dependent("n", 1<<26))
 			return g.node("stack", "TensorListStack", map[string]any{"element_dtype": int32Type}, l, "shape")
 		}, "node list (TensorListReserve)"},
-		"the places of a view": {int32Type, func(g *graphOf) string { // a tensor of half the limit, whose places take eight times as much
+		// A tensor of half the limit, whose positions take eight times as much.
+		"the places of a view": {int32Type, func(g *graphOf) string {
 			r := g.node("r", "Range", nil, g.int("from", 0), g.dependent("to", 1<<22), g.int("step", 1))
 			return g.node("back", "ReverseV2", nil, r, g.ints("axes", 0))
 		}, "node back (ReverseV2)"},
@@ -236,7 +237,7 @@ func TestGraphsThatAskForMoreThanTheLimitEnd(t *testing.T) {
 	}
 }
 
-// floatOnce is float for a name that may be there.
+// floatOnce returns float for a name that may be there.
 func (g *graphOf) floatOnce(name string, value float32) string {
 	for _, n := range g.nodes {
 		if n.GetName() == name {
@@ -246,7 +247,7 @@ func (g *graphOf) floatOnce(name string, value float32) string {
 	return g.float(name, value)
 }
 
-// counting is a function from an int32 i to an int32 or a bool.
+// counting returns a function from an int32 i to an int32 or a bool.
 func counting(name, result string, out typepb.DataType, nodes ...*nodepb.NodeDef) *functionpb.FunctionDef {
 	return &functionpb.FunctionDef{
 		Signature: &opdefpb.OpDef{
@@ -390,7 +391,8 @@ func TestLongKernelsEndWithTheirContext(t *testing.T) {
 			defer end()
 			start := time.Now()
 			_, err := run(ctx, t.TempDir(), g.model(t, out+":0", dtype), graph.Limits{Bytes: 4 << 30}, strings.Repeat("x", 64))
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node ") { // on a slow machine a node before it
+			// On a slow machine the error is that of an earlier node.
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node ") {
 				t.Errorf("error %v", err)
 			}
 			if took := time.Since(start); took > soon {
@@ -463,9 +465,11 @@ func TestDataSetsOfFunctionsThatCallEachOtherAreLookedAtOnce(t *testing.T) {
 
 // A file of empty messages would take a hundred times as much memory as it has bytes.
 func TestAFileOfEmptyMessagesIsNotRead(t *testing.T) {
-	nodes := bytes.Repeat([]byte{0x0a, 0}, 6<<20)                                       // GraphDef.node
-	g := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nodes) // MetaGraphDef.graph_def
-	data := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), g)  // SavedModel.meta_graphs
+	nodes := bytes.Repeat([]byte{0x0a, 0}, 6<<20) // GraphDef.node
+	// MetaGraphDef.graph_def
+	g := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nodes)
+	// SavedModel.meta_graphs
+	data := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), g)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := graph.Parse(t.TempDir(), data)

@@ -49,7 +49,7 @@ var truth = &nodepb.NodeDef{Name: "true", Op: "Const", Attr: attrs(map[string]an
 	"value": &tensorpb.TensorProto{Dtype: typepb.DataType_DT_BOOL, TensorShape: &shapepb.TensorShapeProto{}, BoolVal: []bool{true}},
 })}
 
-// ofBool is a function from a bool x to a bool y, which is the tensor result.
+// ofBool returns a function from a bool x to a bool y, which is the tensor result.
 func ofBool(name, result string, nodes ...*nodepb.NodeDef) *functionpb.FunctionDef {
 	return &functionpb.FunctionDef{
 		Signature: &opdefpb.OpDef{
@@ -61,8 +61,8 @@ func ofBool(name, result string, nodes ...*nodepb.NodeDef) *functionpb.FunctionD
 	}
 }
 
-// within opens a model whose signature f gives the tensor out, initialised by the node init, and
-// gives the error of compiling it.
+// within opens a model whose signature f returns the tensor out, initialized by the node init, and
+// returns the error of compiling it.
 func within(t *testing.T, limit time.Duration, graph *graphpb.GraphDef, out string, dtype typepb.DataType) error {
 	t.Helper()
 	data, err := proto.Marshal(&corepb.SavedModel{MetaGraphs: []*corepb.MetaGraphDef{{
@@ -104,7 +104,8 @@ func compiled(dir string, data []byte) error {
 	return err
 }
 
-const soon = 2 * time.Minute // for what takes milliseconds, on a machine that has other work and with the race detector
+// soon is long enough for work of milliseconds, also on a busy machine and with the race detector.
+const soon = 2 * time.Minute
 
 func TestFunctionsThatCallEachOtherTwiceAreLookedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -173,7 +174,7 @@ func TestConstantsOfFewBytesDoNotTakeAllMemory(t *testing.T) {
 	}
 }
 
-// grown is a sum of many tensors that an op makes of a few bytes each.
+// grown returns a sum of many tensors that an op makes of a few bytes each.
 func grown(op string) *graphpb.GraphDef {
 	const side = 1 << 22
 	n, count := int64(side), 32

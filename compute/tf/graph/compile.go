@@ -14,15 +14,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Bounds of what is compiled: functions that call each other may unfold into far more than a file
-// holds.
+// Limits of the compiled graph: functions that call each other may unfold into far more than a file
+// contains.
 const (
 	maxNodes = 1 << 17
 	maxCalls = 64 // of functions, one within another
 )
 
-// compiler makes a plan of one function. Only what the results need is compiled; calls of functions
-// are unfolded; what depends on constants alone is computed at once.
+// compiler makes a plan of one function. Only nodes that the results need are compiled; calls of
+// functions are unfolded; nodes that depend only on constants are computed at compile time.
 type compiler struct {
 	library map[string]*functionpb.FunctionDef
 	session *Session
@@ -43,7 +43,7 @@ type scope struct {
 	def   *functionpb.FunctionDef // nil for the top graph
 	nodes map[string]*nodepb.NodeDef
 	slots map[string][]int // of arguments and of the nodes compiled so far
-	open  map[string]bool  // nodes begun and not done: to meet one again is a cycle
+	open  map[string]bool  // nodes that are being compiled: a reference to one is a cycle
 	feeds map[string]int   // top graph: slots of the tensors that are fed, by node:index
 	depth int
 }
@@ -57,7 +57,7 @@ func (c *compiler) slot(t tensor.DType, v ops.Value) int {
 	return len(c.types) - 1
 }
 
-// newScope begins a call of def with what the slots hold.
+// newScope begins a call of def with the values of the slots.
 func (c *compiler) newScope(def *functionpb.FunctionDef, args []int, depth int) (*scope, error) {
 	if depth > maxCalls {
 		return nil, fmt.Errorf("function %s: more than %d calls one within another", def.GetSignature().GetName(), maxCalls)
@@ -102,7 +102,7 @@ func (s *scope) results() ([]int, error) {
 	return list, nil
 }
 
-// resolve compiles what a reference names: argument, or node:output:index.
+// resolve compiles the node of a reference: argument, or node:output:index.
 func (s *scope) resolve(ref string) (int, error) {
 	if slot, ok := s.feeds[canonical(ref)]; ok {
 		return slot, nil
@@ -130,18 +130,18 @@ func (s *scope) resolve(ref string) (int, error) {
 	return 0, fmt.Errorf("input %q: node has %d outputs", ref, len(s.slots[name]))
 }
 
-// outputPath is what follows the node in a reference: name and index of an output.
+// outputPath returns what follows the node in a reference: name and index of an output.
 func outputPath(ref string) []string { return strings.Split(ref, ":")[1:] }
 
-// feed puts a slot in the place of a tensor of the top graph.
+// feed replaces a tensor of the top graph by a slot.
 func (s *scope) feed(tensor string, t tensor.DType, v ops.Value) int {
 	slot := s.slot(t, v)
 	s.feeds[canonical(tensor)] = slot
 	return slot
 }
 
-// outputPlace is the place of output name:index among all outputs of a node. Either may be left
-// out.
+// outputPlace returns the place of output name:index among all outputs of a node. Either may be
+// left out.
 func outputPlace(def *nodepb.NodeDef, path []string) (int, error) {
 	place := 0
 	if len(path) > 0 {
@@ -163,7 +163,7 @@ func outputPlace(def *nodepb.NodeDef, path []string) (int, error) {
 	return place + named.Before(def, i), nil
 }
 
-// compile compiles one node, after those it needs.
+// compile compiles one node, after those that it needs.
 func (s *scope) compile(def *nodepb.NodeDef) error {
 	name := def.GetName()
 	if s.open[name] {
@@ -191,8 +191,8 @@ func (s *scope) compile(def *nodepb.NodeDef) error {
 	return err
 }
 
-// inputs compiles what the node needs. Control inputs are left out: tables are ready, nothing else
-// has effects.
+// inputs compiles the inputs of the node. It ignores control inputs: tables are ready, and no other
+// node has effects.
 func (s *scope) inputs(def *nodepb.NodeDef) ([]int, error) {
 	var in []int
 	for _, ref := range def.GetInput() {
@@ -208,7 +208,7 @@ func (s *scope) inputs(def *nodepb.NodeDef) ([]int, error) {
 	return in, nil
 }
 
-// calledFunction is the function of a node that does nothing but call one.
+// calledFunction returns the function of a node that does nothing but call one.
 func calledFunction(def *nodepb.NodeDef) (string, bool) {
 	switch def.GetOp() {
 	case "PartitionedCall", "StatefulPartitionedCall":
@@ -274,7 +274,7 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 }
 
 // branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not.
-// Its arguments differ from pass to pass, but for variables and tables.
+// Its arguments differ from pass to pass, except variables and tables.
 func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*plan, error) {
 	def, ok := s.library[name]
 	if !ok {
@@ -301,10 +301,10 @@ func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*pl
 	return c.plan, nil
 }
 
-// Bounds of what is computed before there is anything to compute it for.
+// Limits of the values that are computed at compile time.
 const (
 	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
-	maxGrown  = 1 << 28 // bytes of all that are kept, but for those that the file holds
+	maxGrown  = 1 << 28 // bytes of all that are kept, except those that the file contains
 )
 
 // fold computes a node whose inputs are known, and says whether it did. If it can't, that may be an

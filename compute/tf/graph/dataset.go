@@ -8,8 +8,8 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// dataset is a data set that a graph makes of a file of compressed records: record i is the key of
-// i.
+// dataset is a data set that a graph reads from a file of compressed records: the value of record i
+// is i.
 type dataset struct{ path string }
 
 // datasetOps are the ops of the one pipeline that tf.Transform reads a vocabulary of records with.
@@ -30,7 +30,7 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 		}
 		def, concrete, err := m.traced(create)
 		if err != nil {
-			continue // no function that makes it: whoever needs it says so
+			continue // no function makes it: the caller that needs it returns the error
 		}
 		found, err := m.datasetOps(def.GetNodeDef(), map[string]bool{})
 		if err != nil {

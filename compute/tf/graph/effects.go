@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// run does what a node of the top graph and all it comes after have of effects: variables are set,
-// tables filled. Nothing else that they do matters here.
+// run performs the effects of a node of the top graph and of all nodes that it depends on: it sets
+// variables and fills tables. Other results of these nodes are not computed.
 func (s *Session) run(node string) error {
 	if node == "" {
 		return nil
@@ -94,7 +94,7 @@ func (w *walk) hasEffects(s *scope, name string) bool {
 }
 
 // hasEffects reports whether a function sets a variable or fills a table, itself or by another.
-// seen are those that were asked before, and had none that were known then.
+// seen are the functions that were examined before, and of which no effect was known then.
 func (s *scope) hasEffects(name string, seen map[string]bool) bool {
 	if seen[name] {
 		return false
@@ -106,7 +106,7 @@ func (s *scope) hasEffects(name string, seen map[string]bool) bool {
 	})
 }
 
-// effects are the ops that something remains of, by name.
+// effects are the ops with a lasting effect, by name.
 var effects = map[string]func(*Session, *scope, *nodepb.NodeDef) error{
 	"AssignVariableOp": (*Session).assign, "Assign": (*Session).assign,
 	"InitializeTableFromTextFileV2": (*Session).fillFromText, "InitializeTableFromTextFile": (*Session).fillFromText,
@@ -122,8 +122,8 @@ func (s *Session) effect(in *scope, def *nodepb.NodeDef) error {
 	return nil
 }
 
-// assign sets a variable: to what was saved, which is read when it is needed, or to a value that is
-// known.
+// assign sets a variable: to its saved value, which is read when it is needed, or to a value that
+// is known.
 func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 	inputs := dataInputs(def.GetInput())
 	if len(inputs) != 2 {
@@ -155,8 +155,8 @@ func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 	return nil
 }
 
-// assigned is the variable that a node sets: in TensorFlow 1 the node of the variable itself is its
-// input.
+// assigned returns the variable that a node sets: in TensorFlow 1 the node of the variable itself
+// is its input.
 func (s *Session) assigned(in *scope, reference string) (*ops.Variable, error) {
 	if node := in.nodes[nodeOf(reference)]; node != nil && isReference(node.GetOp()) {
 		return s.variable(node), nil
@@ -178,7 +178,7 @@ type origin struct {
 	part string // "" for the whole tensor; else which part of it, as RestoreV2 has it: "10 4 0,5:-"
 }
 
-// saved is where a tensor comes from that is restored.
+// saved returns where a tensor comes from that is restored.
 func (s *scope) saved(reference string, depth int) (from origin, ok bool, err error) {
 	def := s.nodes[nodeOf(reference)]
 	if def.GetOp() == "Identity" && depth < maxCalls && len(def.GetInput()) > 0 {
@@ -207,7 +207,7 @@ func (s *scope) saved(reference string, depth int) (from origin, ok bool, err er
 	return origin{lists[0][i], lists[1][i]}, true, nil
 }
 
-// texts are strings that are known beforehand.
+// texts returns strings that are known beforehand.
 func (s *scope) texts(reference string) ([]string, error) {
 	slot, err := s.resolve(reference)
 	if err != nil {

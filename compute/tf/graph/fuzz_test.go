@@ -24,7 +24,7 @@ const (
 	fuzzBytes = 16 << 20
 	fuzzTime  = time.Second
 
-	// fuzzFactor is how many times the limit an execution may hold: memory that is given up is
+	// fuzzFactor is how many times the limit an execution may allocate: released memory is
 	// collected later, and messages of protocol buffers are larger in memory.
 	fuzzFactor = 6
 )
@@ -79,9 +79,9 @@ func FuzzExecute(f *testing.F) {
 	})
 }
 
-// watchMemory looks at what lives in memory, above what is there now, until the function that is
-// returned is called, which gives the most there was. A collection begins as soon as the limit is
-// passed, so that garbage isn't taken for what lives.
+// watchMemory measures the live memory, above that of now, until the returned function is called,
+// which returns the maximum. A collection begins as soon as the limit is passed, so that garbage
+// isn't taken for what lives.
 func watchMemory(t *testing.T) (most func() int64) {
 	t.Helper()
 	before := liveBytes()
@@ -107,7 +107,7 @@ func watchMemory(t *testing.T) (most func() int64) {
 	}
 }
 
-// liveBytes is the memory of objects, dead ones too that no collection has found.
+// liveBytes returns the memory of objects, dead ones too that no collection has found.
 func liveBytes() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -12,21 +12,21 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Limits bound the execution of a graph: a small file may take any amount of memory and time. The
+// Limits limit the execution of a graph: a small file may need any amount of memory and time. The
 // zero Limits are the defaults.
 type Limits struct {
-	// Bytes is how much one execution holds at a time: constants, variables and tables of the
-	// session, and the tensors of one run. What is fed isn't counted. 0 is DefaultBytes and four
+	// Bytes limits the memory of one execution at a time: constants, variables and tables of the
+	// session, and the tensors of one run. Fed tensors aren't counted. 0 is DefaultBytes and four
 	// times the size of the model's files, which are what its variables and vocabularies need.
-	// Programs that run at once have this each. The process may hold up to about twice as much,
-	// since what was given up is only collected then.
+	// Programs that run at the same time have this limit each. The process may use up to about
+	// twice as much, because released memory is only collected then.
 	Bytes int64
 
-	// Steps is how many nodes one run executes, those of functions and of each pass of a loop
-	// counted; 0 is DefaultSteps.
+	// Steps limits the nodes that one run executes, including those of functions and of each pass
+	// of a loop; 0 is DefaultSteps.
 	Steps int64
 
-	// Time is how long one run, and each of Start and Compile, may take; 0 is DefaultTime.
+	// Time limits one run, and each of Start and Compile; 0 is DefaultTime.
 	Time time.Duration
 }
 
@@ -37,12 +37,12 @@ const (
 	DefaultTime  = 5 * time.Minute
 )
 
-// ErrLimit is in the chain of the error of an execution that asked for more than its Limits: the
-// error names the node, its op, the bytes asked for and the limit. The end of the caller's context
-// is no such error.
+// ErrLimit is in the chain of the error of an execution that exceeded its Limits: the error names
+// the node, its op, the requested bytes and the limit. It isn't in the chain if the caller's
+// context has ended.
 var ErrLimit = ops.ErrLimit
 
-// overFiles is how many times the size of its files a model may hold by default.
+// overFiles is the default limit of a model's memory, as a multiple of the size of its files.
 const overFiles = 4
 
 func (l Limits) withDefaults(m *Model) Limits {
@@ -53,7 +53,7 @@ func (l Limits) withDefaults(m *Model) Limits {
 	return l
 }
 
-// fileBytes is the size of the files of variables and assets.
+// fileBytes returns the size of the files of variables and assets.
 func (m *Model) fileBytes() (bytes int64) {
 	for _, folder := range []string{"variables", "assets"} {
 		filepath.WalkDir(filepath.Join(m.Dir, folder), func(path string, e fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func (m *Model) fileBytes() (bytes int64) {
 	return bytes
 }
 
-// context is ctx with the time limit.
+// context returns ctx with the time limit.
 func (l Limits) context(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, l.Time, fmt.Errorf("takes longer than %v (%w)", l.Time, ErrLimit))
 }

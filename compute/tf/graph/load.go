@@ -10,8 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which
-// can't be read.
+// ErrFiles is in the chain of the error if a model's variables or vocabularies can't be read.
 var ErrFiles = errors.New("the model's files are damaged")
 
 // load reads a tensor that was saved.
@@ -50,7 +49,7 @@ func (s *Session) load(from origin) (tensor.Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tensor %q: part %q: %w", from.key, from.part, err)
 	}
-	s.budget.Reset(start) // the whole is garbage
+	s.budget.Reset(start) // the whole tensor isn't needed any more
 	return part, s.budget.Charge(ops.SizeOf(part) + ops.TextOf(part))
 }
 

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Bounds of what a file of graphs becomes in memory: an empty message takes two bytes in the file,
-// and hundreds in memory. Graphs of TensorFlow take ten to twenty times their file, without their
+// Limits of the memory of a file of graphs: an empty message takes two bytes in the file, and
+// hundreds in memory. Graphs of TensorFlow take ten to twenty times their file, without their
 // constants.
 const (
 	maxParsed     = 1 << 30
@@ -18,7 +18,7 @@ const (
 	maxNested     = 512 // messages, one within another
 )
 
-// checkMessages is an error for bytes whose messages would take far more memory than they are
+// checkMessages returns an error for bytes whose messages would take far more memory than they are
 // large. It reads what proto.Unmarshal will: bytes that are malformed are left to that.
 func checkMessages(data []byte, of protoreflect.MessageDescriptor) error {
 	left := int64(maxParsed) + overParsed*int64(len(data))
@@ -28,7 +28,7 @@ func checkMessages(data []byte, of protoreflect.MessageDescriptor) error {
 	return nil
 }
 
-// packedGrowth is how many times as large packed numbers are in memory, at most.
+// packedGrowth returns how many times as large packed numbers are in memory, at most.
 func packedGrowth(kind protoreflect.Kind) int64 {
 	switch kind {
 	case protoreflect.FloatKind, protoreflect.DoubleKind, protoreflect.Fixed32Kind, protoreflect.Fixed64Kind, protoreflect.Sfixed32Kind,

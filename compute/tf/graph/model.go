@@ -16,11 +16,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Model is a SavedModel as it was read: its graph for serving. Nothing in it has been executed, and
-// nothing but saved_model.pb has been read. It may be used by any number of goroutines at once, as
-// long as nobody changes Meta.
+// Model is a SavedModel as it was read: its graph for serving. It has not been executed, and only
+// saved_model.pb has been read. It may be used by several goroutines at the same time, as long as
+// Meta isn't changed.
 type Model struct {
-	Dir  string               // its folder, in which assets and variables lie
+	Dir  string               // its directory, which contains assets and variables
 	Meta *corepb.MetaGraphDef // the graph with the tag "serve", or the only one
 
 	graphs  []*corepb.MetaGraphDef // all of the file
@@ -61,7 +61,7 @@ func read(dir string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Parse reads the bytes of saved_model.pb. dir is where assets and variables will be looked for.
+// Parse reads the bytes of saved_model.pb. dir is the directory of assets and variables.
 func Parse(dir string, data []byte) (*Model, error) {
 	var saved corepb.SavedModel
 	if err := checkMessages(data, saved.ProtoReflect().Descriptor()); err != nil {
@@ -109,10 +109,10 @@ func (m *Model) findAssets() error {
 	return nil
 }
 
-// Assets are the files that the graph reads, each with the tensor that holds its path.
+// Assets returns the files that the graph reads, each with the tensor that holds its path.
 func (m *Model) Assets() []*corepb.AssetFileDef { return slices.Clone(m.assets) }
 
-// Node is the node of the top graph of that name, nil if there is none.
+// Node returns the node of the top graph of that name, nil if there is none.
 func (m *Model) Node(name string) *nodepb.NodeDef { return m.top[name] }
 
 // child finds the object of that name below another.
@@ -128,7 +128,7 @@ func (m *Model) child(id int32, name string) (int32, bool) {
 	return to, to >= 0 && int(to) < len(m.objects)
 }
 
-// children are the objects below another by name, the first of each.
+// children returns the objects below another by name, the first of each.
 func (m *Model) children(id int32) map[string]int32 {
 	list := m.objects[id].GetChildren()
 	byName := make(map[string]int32, len(list))
@@ -141,7 +141,7 @@ func (m *Model) children(id int32) map[string]int32 {
 	return byName
 }
 
-// traced is the function behind an object that is a function traced once.
+// traced returns the function behind an object that is a function traced once.
 func (m *Model) traced(id int32) (*functionpb.FunctionDef, *corepb.SavedConcreteFunction, error) {
 	name := m.objects[id].GetBareConcreteFunction().GetConcreteFunctionName()
 	if names := m.objects[id].GetFunction().GetConcreteFunctions(); len(names) == 1 {
@@ -158,7 +158,7 @@ func (m *Model) traced(id int32) (*functionpb.FunctionDef, *corepb.SavedConcrete
 	return def, concrete, nil
 }
 
-// Has says whether a node of the graph or of one of its functions is of one of these kinds.
+// Has reports whether a node of the graph or of one of its functions is of one of these kinds.
 func (m *Model) Has(kinds ...string) bool {
 	is := func(n *nodepb.NodeDef) bool { return slices.Contains(kinds, n.GetOp()) }
 	if slices.ContainsFunc(m.Meta.GetGraphDef().GetNode(), is) {
@@ -182,8 +182,8 @@ var harmless = []string{
 	"StringJoin", "ParseExampleV2", "ParseExample", "ParseSequenceExampleV2",
 }
 
-// MayFailBesides says whether a node that runs for its effect alone may have an error, such as an
-// assertion. A Program computes what its results need, and runs no such node.
+// MayFailBesides reports whether a node that runs for its effect alone may have an error, such as
+// an assertion. A Program computes what its results need, and runs no such node.
 func (m *Model) MayFailBesides() bool {
 	if mayFail(m.Meta.GetGraphDef().GetNode(), nil) {
 		return true

@@ -43,7 +43,8 @@ func TestAnOutputIsFoundByItsPlace(t *testing.T) {
 		list := &attrpb.AttrValue_ListValue{Type: slices.Repeat([]tensor.DType{tensor.Int64}, count)}
 		return &attrpb.AttrValue{Value: &attrpb.AttrValue_List{List: list}}
 	}
-	parsed := map[string]*attrpb.AttrValue{"sparse_types": types(2), "Tdense": types(3)} // 2 indices, 2 values, 2 shapes, 3 dense
+	// 2 indices, 2 values, 2 shapes, 3 dense
+	parsed := map[string]*attrpb.AttrValue{"sparse_types": types(2), "Tdense": types(3)}
 	tests := []struct {
 		op    string
 		place int

@@ -17,7 +17,7 @@ type plan struct {
 	results []int          // slots
 	types   []tensor.DType // of the results
 	start   []ops.Value    // by slot: what is there before the first step: constants and tables
-	loops   bool           // it may go on for long
+	loops   bool           // it may run for a long time
 }
 
 // step computes one node.
@@ -65,14 +65,14 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 	return nil
 }
 
-// Types are the dtypes of the results.
+// Types returns the dtypes of the results.
 func (p *plan) Types() []tensor.DType { return p.types }
 
 // slotBytes is what a slot of a frame takes.
 const slotBytes = 16
 
-// Apply runs the plan in memory of its own: in a loop, one pass works on what the last one left. Of
-// that memory, but the results are released.
+// Apply runs the plan in memory of its own, because a pass of a loop works on the results of the
+// previous one. It releases that memory, except the results.
 func (p *plan) Apply(args []ops.Value, most int, b *ops.Budget) ([]ops.Value, error) {
 	start := b.Mark()
 	if err := errors.Join(b.Step(), b.Charge(slotBytes*int64(len(p.start)))); err != nil {

@@ -19,12 +19,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Policy says which ops a graph may have before TensorFlow, or a server of models, is given it.
+// Policy determines which ops a graph may have that TensorFlow, or a model server, is to execute.
 // Graphs are programs: ReadFile and WriteFile read and write any file of the process, PyFunc runs
-// Python. The ops that are allowed are listed: those of mathematics, arrays, strings, control flow,
+// Python. There is a list of allowed ops: those of mathematics, arrays, strings, control flow,
 // variables and tables; an op that isn't known is refused.
 //
-// A few ops reach files and are allowed for their one purpose:
+// A few ops access files and are allowed for one purpose:
 //
 //   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs
 //     them, RestoreV2 reads the path that the loader feeds, and the other two are run only to save,
@@ -33,15 +33,16 @@ import (
 //     in the model's own folder;
 //   - PrintV2, to the process's own output.
 //
-// What TensorFlow might read differently than this check is refused: names that stand for two
+// The check refuses everything that TensorFlow might read differently: names that stand for two
 // functions or nodes, attributes of other kinds than types and shapes that a call sets
 // (placeholders), and strings in tensor_content.
 //
-// The policy is about graphs only. Python that Keras keeps in a model (Lambda layers) is no graph,
-// and isn't looked at.
+// The policy covers only graphs. Python code that Keras keeps in a model (Lambda layers) isn't
+// checked.
 type Policy struct {
-	Extra []string // ops that the operator allows besides
-	Help  string   // ends the error: how the operator allows one; "" is a sentence that names Policy.Extra
+	Extra []string // further ops that the operator allows
+	// The end of the error: how the operator allows one; "" is a sentence that names Policy.Extra.
+	Help string
 }
 
 // ErrOps is in the chain of the error of CheckOps.
@@ -94,8 +95,8 @@ var otherModelFiles = []string{"saved_model.cpb", "saved_model.pbtxt"}
 
 // CheckOps walks all graphs of the SavedModel in m.Dir, with all functions of their libraries,
 // reached or not, and returns an *OpsError that names file, function, node and op of each node that
-// the policy refuses. Assets outside of the model's folder are refused, and a folder with a second
-// file of graphs that a loader may take for the first.
+// the policy refuses. It refuses assets outside of the model's directory, and a directory with a
+// second file of graphs that a loader may take for the first.
 func (m *Model) CheckOps(policy Policy) error {
 	for _, name := range otherModelFiles {
 		if _, err := os.Lstat(filepath.Join(m.Dir, name)); err == nil {
@@ -129,14 +130,15 @@ type opsCheck struct {
 	names  []string         // of bodies, in their order
 	calls  map[string][]callSite
 	takers map[string][]*nodepb.NodeDef // nodes of the graph, by a node that they take
-	assets map[string]bool              // nodes of the graph that hold paths of assets
+	assets map[string]bool              // nodes of the graph with the paths of assets
 	files  map[string]bool              // names of assets
 	saved  map[nodeAt]bool              // what the saver runs to save
 	loaded map[nodeAt]bool              // what the saver runs to restore, while a model is loaded
 	served map[nodeAt]bool              // what anything else runs
 	public map[string]bool              // functions that objects of the model name
 	open   map[string]bool              // functions that TensorFlow may call with any arguments
-	asked  map[nodeAt]bool              // what a request or the saver runs, with no path of an asset in its place
+	// What a request or the saver runs, without the path of an asset being replaced.
+	asked map[nodeAt]bool
 }
 
 // body is the nodes of a function, or of the graph itself.
@@ -203,7 +205,7 @@ func (c *opsCheck) add(function string, nodes []*nodepb.NodeDef, args []string, 
 	c.names = append(c.names, function)
 }
 
-// functionsOf are the functions that a node names, in any attribute or as its op.
+// functionsOf returns the functions that a node names, in any attribute or as its op.
 func (c *opsCheck) functionsOf(n *nodepb.NodeDef) []string {
 	var list []string
 	if _, ok := c.bodies[n.GetOp()]; ok && n.GetOp() != "" {
@@ -327,7 +329,7 @@ func (c *opsCheck) temporary(node string) bool {
 
 const notListed = "is not in the list of allowed ops, and may read or write files, run code or use the network"
 
-// refuses says why a node is refused; "" if it isn't.
+// refuses returns why a node is refused; "" if it isn't.
 func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 	for _, a := range n.GetAttr() {
 		if why := refusesAttr(b, a, 0); why != "" {
@@ -357,14 +359,16 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 		return ""
 	}
 	if _, ok := c.bodies[op]; ok && op != "" {
-		return "" // a call of a function, as TensorFlow 1 writes it; checkNames lets no function have the name of an op
+		// A call of a function, as TensorFlow 1 writes it; checkNames refuses a function with the
+		// name of an op.
+		return ""
 	}
 	return notListed
 }
 
-// refusesAttr says why an attribute is refused, whose value for TensorFlow might be another than
-// the one that is checked. A placeholder stands for an attribute of the function, which each call
-// sets: types and shapes alone are allowed to be such.
+// refusesAttr returns why an attribute is refused; "" if it isn't. It refuses attributes whose
+// value in TensorFlow might differ from the one that is checked. A placeholder stands for an
+// attribute of the function, which each call sets: types and shapes alone are allowed to be such.
 func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
 	if depth >= maxCalls {
 		return "has attributes that are nested too deep"
@@ -438,8 +442,8 @@ func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	return ""
 }
 
-// wantsAsset allows a path that is an asset's. Loaders put it in its place while the model is
-// initialised, and then only.
+// wantsAsset allows a path that is an asset's. Loaders set it while the model is initialized, and
+// only then.
 func (c *opsCheck) wantsAsset(b *body, n *nodepb.NodeDef, input int) string {
 	f := &flow{
 		opsCheck: c, isSource: func(node string) bool { return c.assets[node] || c.temporary(node) }, objects: true,

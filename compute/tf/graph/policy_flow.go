@@ -14,13 +14,13 @@ import (
 // root is a node of the graph that is run, or a function that is called.
 type root struct{ node, function string }
 
-// saverRoots are what the model's saver runs to save, and to restore.
+// saverRoots returns what the model's saver runs to save, and to restore.
 func (c *opsCheck) saverRoots() (save, restore []root) {
 	saver := c.meta.GetSaverDef()
 	return []root{{node: nodeOf(saver.GetSaveTensorName())}}, []root{{node: nodeOf(saver.GetRestoreOpName())}}
 }
 
-// signatureRoots are the outputs of signatures.
+// signatureRoots returns the outputs of signatures.
 func (c *opsCheck) signatureRoots() []root {
 	var roots []root
 	for name, signature := range c.meta.GetSignatureDef() {
@@ -36,8 +36,8 @@ func (c *opsCheck) signatureRoots() []root {
 	return roots
 }
 
-// servedRoots are what anything but the saver may run: signatures, what initialises, and all
-// functions but the saver's own.
+// servedRoots returns everything that may run except in the saver: signatures, initializers, and
+// all functions except the saver's own.
 func (c *opsCheck) servedRoots() []root {
 	roots := c.signatureRoots()
 	for _, info := range c.meta.GetSignatureDef()[initSignature].GetOutputs() {
@@ -48,7 +48,8 @@ func (c *opsCheck) servedRoots() []root {
 			roots = append(roots, root{node: nodeOf(reference)})
 		}
 		for _, data := range collection.GetBytesList().GetValue() {
-			v := new(variablepb.VariableDef) // a loader initialises local variables; other messages give names of no nodes
+			// A loader initializes local variables; other messages name no nodes.
+			v := new(variablepb.VariableDef)
 			if proto.Unmarshal(data, v) == nil {
 				for _, reference := range []string{v.GetVariableName(), v.GetInitialValueName(), v.GetInitializerName(), v.GetSnapshotName()} {
 					roots = append(roots, root{node: nodeOf(reference)})
@@ -125,7 +126,7 @@ func (c *opsCheck) openText(a *attrpb.AttrValue) {
 	}
 }
 
-// tensorsOf are the tensors of an output.
+// tensorsOf returns the tensors of an output.
 func tensorsOf(info *corepb.TensorInfo) []string {
 	sparse := info.GetCooSparse()
 	list := []string{info.GetName(), sparse.GetIndicesTensorName(), sparse.GetValuesTensorName(), sparse.GetDenseShapeTensorName()}
@@ -135,7 +136,7 @@ func tensorsOf(info *corepb.TensorInfo) []string {
 	return slices.DeleteFunc(list, func(t string) bool { return t == "" })
 }
 
-// reach are the nodes that the roots need, by data and by control; of a function that is named,
+// reach returns the nodes that the roots need, by data and by control; of a function that is named,
 // all.
 func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 	reached, functions := map[nodeAt]bool{}, map[string]bool{}
@@ -178,20 +179,21 @@ func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 // flow follows a path back to where it is from.
 type flow struct {
 	*opsCheck
-	isSource func(node string) bool // nodes of the graph whose first output the loader replaces while it initialises
-	objects  bool                   // objects that are assets are sources too
-	asked    bool                   // it is a request, in which the loader replaces nothing
+	// Nodes of the graph whose first output the loader replaces while it initializes.
+	isSource func(node string) bool
+	objects  bool // objects that are assets are sources too
+	asked    bool // it is a request, in which the loader replaces nothing
 	seen     map[string]bool
 }
 
-// derives reports whether a tensor is from nothing but sources, in whatever way it gets to the
-// reference: handed on, in a variable, as an argument of each call of the function, and as an
-// element of a data set. An argument of a function that nothing is known to call may be anything.
+// derives reports whether a tensor comes only from sources, directly, through a variable, as an
+// argument of each call of the function, or as an element of a data set. An argument of a function
+// that nothing is known to call may be anything.
 func (f *flow) derives(b *body, reference string) bool {
 	name := nodeOf(reference)
 	key := b.function + "\x00" + name
 	if f.seen[key] {
-		return true // decided where it was met first
+		return true // decided where it was found first
 	}
 	f.seen[key] = true
 	n := b.nodes[name]
@@ -265,8 +267,8 @@ func (f *flow) site(site callSite, function string, i int) bool {
 	return first+i < len(inputs) && f.derives(site.in, inputs[first+i])
 }
 
-// variable reports whether a variable of the graph holds nothing but sources: all that sets it are
-// nodes of the graph, which do it while the model is initialised.
+// variable reports whether the value of a variable of the graph comes only from sources: only nodes
+// of the graph set it, while the model is initialized.
 func (f *flow) variable(b *body, handle string) bool {
 	n := b.nodes[nodeOf(handle)]
 	if n.GetOp() != "VarHandleOp" {

@@ -188,7 +188,7 @@ const randomOps = `
 	StatelessTruncatedNormal StatelessTruncatedNormalV2 TruncatedNormal
 `
 
-// Data sets of what is in memory.
+// Data sets of data in memory.
 const datasetsInMemory = `
 	BatchDataset BatchDatasetV2 ConcatenateDataset DatasetCardinality DatasetToSingleElement FilterDataset FlatMapDataset MapDataset
 	OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset RangeDataset

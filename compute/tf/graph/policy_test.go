@@ -363,7 +363,7 @@ func TestFunctionsAreCheckedForEachCaller(t *testing.T) {
 	}
 }
 
-// What a call puts in the place of a placeholder isn't what was checked, so that none may be a
+// The value by which a call replaces a placeholder wasn't checked, so that no placeholder may be a
 // text, a function or a tensor.
 func TestPlaceholdersOfAttributesAreTypesAndShapesOnly(t *testing.T) {
 	t.Parallel()
@@ -487,8 +487,8 @@ func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
 	}
 }
 
-// definedTexts are the names of the inputs and the text attributes of each op, as TensorFlow's own
-// Go functions of them have it. They are generated from the definitions of the ops.
+// definedTexts returns the names of the inputs and the text attributes of each op, as TensorFlow's
+// own Go functions of them have it. They are generated from the definitions of the ops.
 func definedTexts(t *testing.T) map[string][]string {
 	t.Helper()
 	pkg, err := build.Import("github.com/wamuir/graft/tensorflow/op", ".", build.FindOnly)
@@ -520,7 +520,7 @@ func textNode(name, value string) *nodepb.NodeDef {
 	}})}
 }
 
-// packed is a textNode with a tensor_content besides.
+// packed returns a textNode with a tensor_content besides.
 func packed(name, value, content string) *nodepb.NodeDef {
 	n := textNode(name, value)
 	n.Attr["value"].GetTensor().TensorContent = []byte(content)
@@ -531,7 +531,7 @@ func tensorAt(reference string) *corepb.TensorInfo {
 	return &corepb.TensorInfo{Encoding: &corepb.TensorInfo_Name{Name: reference}}
 }
 
-// served is a graph whose signature gives the tensor out.
+// served returns a graph whose signature gives the tensor out.
 func served(nodes ...*nodepb.NodeDef) *corepb.MetaGraphDef {
 	return &corepb.MetaGraphDef{
 		MetaInfoDef:  &corepb.MetaGraphDef_MetaInfoDef{Tags: []string{"serve"}},
@@ -550,7 +550,7 @@ func withAssets(assets []*corepb.AssetFileDef, meta *corepb.MetaGraphDef) *corep
 	return meta
 }
 
-// initialised is a graph that runs the node fill when it is loaded.
+// initialised returns a graph that runs the node fill when it is loaded.
 func initialised(assets []*corepb.AssetFileDef, nodes ...*nodepb.NodeDef) *corepb.MetaGraphDef {
 	meta := withAssets(assets, served(nodes...))
 	meta.CollectionDef = map[string]*corepb.CollectionDef{"saved_model_main_op": {
@@ -559,13 +559,13 @@ func initialised(assets []*corepb.AssetFileDef, nodes ...*nodepb.NodeDef) *corep
 	return meta
 }
 
-// withSaver is a graph whose saver is its nodes prefix, restore and save.
+// withSaver returns a graph whose saver is its nodes prefix, restore and save.
 func withSaver(meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
 	meta.SaverDef = &corepb.SaverDef{FilenameTensorName: "prefix:0", RestoreOpName: "restore", SaveTensorName: "save:0"}
 	return meta
 }
 
-// withLocalVariable is a graph with a local variable that its node initializer sets.
+// withLocalVariable returns a graph with a local variable that its node initializer sets.
 func withLocalVariable(meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
 	data, err := proto.Marshal(&variablepb.VariableDef{VariableName: "v:0", InitializerName: "initializer"})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Program is a function that has been compiled: what its outputs need, in an order in which it can
-// be computed, with the constants and tables it captures. It may be used by any number of
-// goroutines at once.
+// Program is a compiled function: the nodes that its outputs need, in the order of their execution,
+// with the constants and tables that it captures. It may be used by several goroutines at the same
+// time.
 type Program struct {
 	plan   *plan
 	limits Limits
@@ -22,8 +22,8 @@ type Program struct {
 }
 
 // CompileTrace compiles a function for the arguments of its inputs. An op that isn't known is an
-// error that names the op, its node and the output that needs it; what says what an output is, as
-// in: transformed feature.
+// error that names the op, its node and the output that needs it; what names the kind of the
+// outputs, for example: transformed feature.
 func (s *Session) CompileTrace(ctx context.Context, t *Trace, what string) (*Program, error) {
 	defer s.begin(ctx)()
 	top := s.newScope()
@@ -98,9 +98,9 @@ func (p *Program) Reads(arg int) bool { return p.reads[arg] }
 
 // Frame is the memory of one run.
 type Frame struct {
-	// Args is what goes in, to be filled before Run; those that the program doesn't read may be
-	// nil. It holds what the last run was given, whose memory may be used again. Nothing writes to
-	// what is fed.
+	// Args are the arguments, to be set before Run; those that the program doesn't read may be nil.
+	// After a run they are those of the last run, whose memory may be used again. Run doesn't write
+	// to them.
 	Args []ops.Value
 
 	program *Program
@@ -108,14 +108,14 @@ type Frame struct {
 	budget  *ops.Budget // of the last run
 }
 
-// Frame gives memory for a run, that of one which has ended if there is some. Release gives it
-// back.
+// Frame returns memory for a run, that of a run that has ended if there is one. Release returns it
+// to the program.
 func (p *Program) Frame() *Frame { return p.frames.Get().(*Frame) }
 
-// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of
-// TensorFlow's makes, or has ErrLimit in its chain. When ctx ends, so does the run, soon, and the
-// error has the cause of ctx in its chain: a kernel looks every 65,536 elements, which is well
-// below 100 ms.
+// Run computes the outputs. An error is one that TensorFlow has too, or one of bytes that no graph
+// of TensorFlow's makes, or has ErrLimit in its chain. The run ends soon after ctx, with the cause
+// of ctx in the chain of its error: a kernel polls ctx every 65,536 elements, which takes much less
+// than 100 ms.
 func (f *Frame) Run(ctx context.Context) error {
 	p := f.program
 	ctx, end := p.limits.context(ctx)
@@ -131,12 +131,12 @@ func (f *Frame) Run(ctx context.Context) error {
 	return p.plan.run(f.frame, f.Args)
 }
 
-// Charge takes from the limit of the last run what a copy of a tensor would take, its strings
-// included.
+// Charge charges the memory of a copy of a tensor, including its strings, to the limit of the last
+// run.
 func (f *Frame) Charge(t tensor.Tensor) error { return f.budget.Charge(ops.SizeOf(t) + ops.TextOf(t)) }
 
-// Copy is result i in memory of its own, which is charged to the limit of the run. Strings share
-// their bytes.
+// Copy returns result i in memory of its own, which is charged to the limit of the run. Strings
+// share their bytes.
 func (f *Frame) Copy(i int) (tensor.Tensor, error) {
 	t := f.Result(i)
 	if err := f.budget.Charge(ops.SizeOf(t)); err != nil {
@@ -145,12 +145,12 @@ func (f *Frame) Copy(i int) (tensor.Tensor, error) {
 	return tensor.Copy(t), nil
 }
 
-// Result is tensor i of those of the outputs, one after another. It is good until the next Run, or
-// Release.
+// Result returns tensor i of those of the outputs, one after another. It is valid until the next
+// Run, or Release.
 func (f *Frame) Result(i int) tensor.Tensor {
 	t, _ := f.frame.slots[f.program.plan.results[i]].(tensor.Tensor)
 	return t
 }
 
-// Release ends the use of the frame.
+// Release returns the frame's memory to the program.
 func (f *Frame) Release() { f.program.frames.Put(f) }

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// resource is what a node gives that stands for a variable or a table, and whether it is such a
-// node. Nodes of one shared_name stand for the same thing.
+// resource returns what a node gives that stands for a variable or a table, and whether it is such
+// a node. Nodes of one shared_name stand for the same thing.
 func (s *Session) resource(def *nodepb.NodeDef) (tensor.DType, ops.Value, bool, error) {
 	switch op := def.GetOp(); {
 	case op == "VarHandleOp":
@@ -56,7 +56,7 @@ func (s *Session) table(def *nodepb.NodeDef) (*ops.Table, error) {
 			return nil, fmt.Errorf("table %q: %w", name, err)
 		}
 		if op := def.GetOp(); op == "MutableHashTableV2" || op == "MutableHashTable" {
-			t.Fill(nil, nil, nil) // may be asked while it is empty
+			t.Fill(nil, nil, nil) // may be looked up while it is empty
 		}
 		s.tables[name] = t
 	}

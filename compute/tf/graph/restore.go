@@ -33,7 +33,7 @@ func (s *Session) restoreObjects(tensors map[int32]string) error {
 	return nil
 }
 
-// checkpointKeys are the keys of the values of objects that are variables. Checkpoint and model
+// checkpointKeys returns the keys of the values of objects that are variables. Checkpoint and model
 // have trees of objects of their own, which go together by the names of the branches.
 func (m *Model) checkpointKeys(saved []*corepb.TrackableObjectGraph_TrackableObject) map[int32]string {
 	keys := map[int32]string{}

@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Rounding has a session read variables of float32 as others that are near them, as if each had
-// been rounded in another way: the change of a model's answers is then how much of them is
-// rounding. The zero Rounding changes nothing.
+// Rounding changes the float32 variables that a session reads a little, as if each had been rounded
+// differently: the change of a model's answers shows the effect of rounding. The zero Rounding has
+// no effect.
 type Rounding struct {
 	Seed     uint64
 	Relative float32 // each value becomes larger or smaller by this part of itself, at random

@@ -20,9 +20,10 @@ import (
 )
 
 // Session is a model with its variables restored and its tables filled, as TensorFlow's loader in
-// C++ leaves it: that runs the node of the top graph that restores, then the one that initialises.
-// Values of variables are read from the files when a program is compiled that needs them, and kept.
-// It is not safe for concurrent use; the programs it compiles are.
+// C++ leaves it: the loader runs the node of the top graph that restores, then the one that
+// initializes. Values of variables are read from the files when a program is compiled that needs
+// them, and kept. A session must be used by one goroutine at a time; the programs that it compiles
+// may be used by several.
 type Session struct {
 	model     *Model
 	bundle    *tensorbundle.Bundle // nil for a model without variables
@@ -32,18 +33,19 @@ type Session struct {
 	datasets  map[string]*dataset // by tensor of the top graph
 
 	limits   Limits
-	budget   *ops.Budget // of what the session holds
+	budget   *ops.Budget // of the session's memory
 	rounding Rounding
 	sizes    map[*nodepb.NodeDef]int64
 
-	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef // of functions that were called, by name: they may be called often
+	// The nodes of functions that were called, by name: they may be called often.
+	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef
 }
 
 // variablesPrefix is where a SavedModel keeps its variables, below its folder.
 var variablesPrefix = filepath.Join("variables", "variables")
 
-// Start restores and initialises. The limits are those of all that the session does and of the
-// programs that it compiles; ctx is that of this call.
+// Start restores the variables and initializes the tables. The limits are for the session and for
+// the programs that it compiles; ctx is for this call only.
 func (m *Model) Start(ctx context.Context, limits Limits) (*Session, error) {
 	s := &Session{
 		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
@@ -100,7 +102,7 @@ func (s *Session) chargeNode(def *nodepb.NodeDef) error {
 	return s.budget.Charge(size + compiledBytes)
 }
 
-// findAssets finds the tensors that hold paths of assets.
+// findAssets finds the tensors with the paths of assets.
 func (s *Session) findAssets() error {
 	for i := range s.model.assets {
 		path, err := s.model.assetPath(i)
@@ -112,7 +114,7 @@ func (s *Session) findAssets() error {
 	return nil
 }
 
-// assetOf is the path of the asset that an object is.
+// assetOf returns the path of the asset that an object is.
 func (m *Model) assetOf(id int32) (string, error) {
 	if id < 0 || int(id) >= len(m.objects) || m.objects[id].GetAsset() == nil {
 		return "", fmt.Errorf("object %d is no asset", id)
@@ -124,7 +126,7 @@ func (m *Model) assetOf(id int32) (string, error) {
 	return m.assetPath(i)
 }
 
-// assetPath is the path of asset i, which must lie in the folder of assets.
+// assetPath returns the path of asset i, which must be in the directory of assets.
 func (m *Model) assetPath(i int) (string, error) {
 	name := filepath.FromSlash(m.assets[i].GetFilename())
 	if !filepath.IsLocal(name) {
@@ -144,11 +146,11 @@ func (s *Session) isAsset(path string) bool {
 }
 
 // The collections that name the nodes to run after restoring: the first that is there counts. The
-// third is TensorFlow 1's own, of graphs that nobody has made one node for, as tf.Transform's.
+// third is TensorFlow 1's own, for graphs without such a node, for example tf.Transform's.
 var initCollections = []string{"saved_model_main_op", "legacy_init_op", "table_initializer"}
 
-// InitNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as
-// well.
+// InitNodes returns the nodes of the top graph that fill tables. TensorFlow 2 has a signature for
+// it as well.
 func (m *Model) InitNodes() []string {
 	var nodes []string
 	for _, name := range initCollections {
@@ -165,7 +167,7 @@ func (m *Model) InitNodes() []string {
 	return nil
 }
 
-// newScope is the top graph, with the paths of its files in place, for a new plan.
+// newScope returns the top graph, with the paths of its files in place, for a new plan.
 func (s *Session) newScope() *scope {
 	c := newCompiler(s.model.library, s)
 	top := &scope{compiler: c, nodes: s.model.top, slots: map[string][]int{}, open: map[string]bool{}, feeds: map[string]int{}}
@@ -181,7 +183,7 @@ func (s *Session) newScope() *scope {
 	return top
 }
 
-// nodesOf are the nodes of a function by name.
+// nodesOf returns the nodes of a function by name.
 func (s *Session) nodesOf(def *functionpb.FunctionDef) map[string]*nodepb.NodeDef {
 	nodes, ok := s.nodes[def]
 	if !ok {
@@ -194,13 +196,13 @@ func (s *Session) nodesOf(def *functionpb.FunctionDef) map[string]*nodepb.NodeDe
 	return nodes
 }
 
-// nodeOf is the node in a reference: node, node:index, node:output:index or ^node.
+// nodeOf returns the node in a reference: node, node:index, node:output:index or ^node.
 func nodeOf(reference string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(reference, "^"), ":")
 	return name
 }
 
-// canonical is a reference of the top graph with its index.
+// canonical returns a reference of the top graph with its index.
 func canonical(reference string) string {
 	if reference == "" || strings.Contains(reference, ":") {
 		return reference
@@ -208,7 +210,7 @@ func canonical(reference string) string {
 	return reference + ":0"
 }
 
-// dataInputs are a node's inputs without the control inputs.
+// dataInputs returns a node's inputs without the control inputs.
 func dataInputs(inputs []string) []string {
 	return slices.DeleteFunc(slices.Clone(inputs), func(in string) bool { return strings.HasPrefix(in, "^") })
 }

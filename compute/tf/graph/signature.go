@@ -22,7 +22,7 @@ type Signature struct {
 	in, out []string // the tensors of Inputs and Outputs in the graph, one after another
 }
 
-// Tensors are where the signature is in the top graph: the tensors of Inputs and those of Outputs,
+// Tensors returns the signature's tensors in the top graph: those of Inputs and those of Outputs,
 // one after another, as node:index.
 func (s Signature) Tensors() (inputs, outputs []string) {
 	return slices.Clone(s.in), slices.Clone(s.out)
@@ -31,7 +31,7 @@ func (s Signature) Tensors() (inputs, outputs []string) {
 // initSignature names the node that fills tables. It is no function that can be served.
 const initSignature = "__saved_model_init_op"
 
-// Signatures lists what the model can be asked, by name. Nothing is executed for it.
+// Signatures lists the signatures of the model by name. It executes nothing.
 func (m *Model) Signatures() ([]Signature, error) {
 	var list []Signature
 	defs := m.Meta.GetSignatureDef()
@@ -60,7 +60,7 @@ func readSignature(name string, def *corepb.SignatureDef) (Signature, error) {
 	return s, nil
 }
 
-// ports are the specs of tensors by name, and where they are in the graph.
+// ports returns the specs of tensors by name, and where they are in the graph.
 func ports(infos map[string]*corepb.TensorInfo) (specs []Spec, references []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(infos)) {
 		s, at, err := port(infos[name])
@@ -104,8 +104,9 @@ func compositePort(composite *corepb.TensorInfo_CompositeTensor) (Spec, []string
 }
 
 // Compile compiles a signature. An op that isn't known is an error that names the op, its node and
-// the output that needs it; what says what an output is, as in: output. The program's arguments are
-// the tensors of the signature's inputs, one after another, its results those of the outputs.
+// the output that needs it; what names the kind of the outputs, for example: output. The program's
+// arguments are the tensors of the signature's inputs, one after another, its results those of the
+// outputs.
 func (s *Session) Compile(ctx context.Context, signature Signature, what string) (*Program, error) {
 	defer s.begin(ctx)()
 	top := s.newScope()
@@ -124,7 +125,7 @@ func (s *Session) Compile(ctx context.Context, signature Signature, what string)
 	return s.newProgram(top.plan), nil
 }
 
-// Find is the signature of that name, that of serving_default for "".
+// Find returns the signature of that name, that of serving_default for "".
 func Find(signatures []Signature, name string) (Signature, error) {
 	name = cmp.Or(name, "serving_default")
 	i := slices.IndexFunc(signatures, func(s Signature) bool { return s.Name == name })

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Layout is how the values of one name lie in tensors.
+// Layout is how the values of one name are arranged in tensors.
 type Layout int
 
 const (
@@ -19,17 +19,17 @@ const (
 	Ragged               // values, and row splits from the outermost dimension on
 )
 
-// Spec is what one name stands for in a function that takes or gives a dict.
+// Spec describes one entry of a dict that a function has as its argument or result.
 type Spec struct {
 	Name   string
 	Layout Layout
 	DType  tensor.DType
-	Shape  []int        // with the batch first; -1 for what is not known; nil if not even the rank is
+	Shape  []int        // with the batch first; -1: unknown; nil if even the rank is unknown
 	Splits tensor.DType // Ragged: the type of row splits
 	Levels int          // Ragged: how many row splits there are
 }
 
-// Tensors is how many tensors it is.
+// Tensors returns how many tensors it is.
 func (s Spec) Tensors() int {
 	switch s.Layout {
 	case Sparse:
@@ -40,7 +40,7 @@ func (s Spec) Tensors() int {
 	return 1
 }
 
-// Types are the dtypes of those tensors.
+// Types returns the dtypes of those tensors.
 func (s Spec) Types() []tensor.DType {
 	switch s.Layout {
 	case Sparse:

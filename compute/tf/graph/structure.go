@@ -23,19 +23,19 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// StructureDigest is the SHA-256, in hex, of what the graph for serving computes, apart from the
-// data that it was made from: two SavedModels that the same code writes for other data have the
+// StructureDigest returns the SHA-256, in hex, of what the graph for serving computes, apart from
+// the data that it was made from: two SavedModels that the same code writes for other data have the
 // same digest as long as their shapes and vocabulary sizes are equal.
 //
 // It covers the operations and how they are connected, types, shapes, signatures, small int32
 // constants (axes, shapes, permutations) and the number of lines or records of each vocabulary
 // file. It leaves out names of nodes, functions, tables and files, all other constants (means,
 // boundaries, sizes as int64), values of variables, and other files that TensorFlow writes with the
-// graph: fingerprint.pb has a random UUID. Of operations in a loop of TensorFlow 1, how they are
-// connected is not covered.
+// graph: fingerprint.pb has a random UUID. The connections of operations in a loop of TensorFlow 1
+// are not covered.
 //
-// Vocabulary files are read as streams; memory is bounded by the size of the graph. It fails where
-// a vocabulary file can't be read.
+// Vocabulary files are read as streams; memory is limited by the size of the graph. It returns an
+// error if a vocabulary file can't be read.
 func (m *Model) StructureDigest() (string, error) {
 	sizes, err := m.assetSizes()
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *digester) attribute(v *attrpb.AttrValue) string {
 	return hex.EncodeToString(text)
 }
 
-// called is the digest of a function; one that is not known, or calls itself, has its name.
+// called returns the digest of a function; one that is not known, or calls itself, has its name.
 func (d *digester) called(name string) string {
 	if digest, ok := d.functions[name]; ok {
 		return "calls " + digest
@@ -282,10 +282,11 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// assetSizes are the numbers of lines or records of the asset files.
+// assetSizes returns the numbers of lines or records of the asset files.
 func (m *Model) assetSizes() (sizes []int, err error) {
 	for _, asset := range m.assets {
-		name := filepath.Base(filepath.FromSlash(asset.GetFilename())) // no path leads out of the folder
+		// No path leads out of the folder.
+		name := filepath.Base(filepath.FromSlash(asset.GetFilename()))
 		size, err := countEntries(filepath.Join(m.Dir, "assets", name))
 		if err != nil {
 			return nil, fmt.Errorf("vocabulary %s: %w", name, err)

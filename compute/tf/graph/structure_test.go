@@ -97,7 +97,8 @@ func TestAVocabularyThatIsGoneIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "words.txt"), []byte("a\n"), 0o600); err != nil { // where the path would lead from model/assets
+	// The file to which the path would lead from model/assets.
+	if err := os.WriteFile(filepath.Join(dir, "words.txt"), []byte("a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m, err := graph.Parse(filepath.Join(dir, "model"), data)
@@ -109,7 +110,7 @@ func TestAVocabularyThatIsGoneIsNamed(t *testing.T) {
 	}
 }
 
-// chainOf is a chain of operations.
+// chainOf returns a chain of operations.
 func chainOf(t *testing.T, n int) *graphpb.GraphDef {
 	t.Helper()
 	g := &graphpb.GraphDef{Library: &functionpb.FunctionDefLibrary{}}

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// filled finds the table that a node fills, and the references of what it is filled with.
+// filled finds the table that a node fills, and the references of the keys and values.
 func (s *scope) filled(def *nodepb.NodeDef, inputs int) (*ops.Table, []string, error) {
 	references := dataInputs(def.GetInput())
 	if len(references) != inputs {
@@ -75,7 +75,7 @@ func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 	return t.Fill(s.budget, lists[0], lists[1])
 }
 
-// known is a tensor that was saved, or is known beforehand.
+// known returns a tensor that was saved, or is known beforehand.
 func (s *Session) known(in *scope, reference string) (tensor.Tensor, error) {
 	from, isSaved, err := in.saved(reference, 0)
 	if err != nil {

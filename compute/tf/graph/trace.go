@@ -8,16 +8,16 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// Trace is a function of the tree of objects: what goes into it and comes out, by name. Its
-// arguments are the tensors of Inputs, one after another, and then what it captures.
+// Trace is a function of the tree of objects: its inputs and outputs by name. Its arguments are the
+// tensors of Inputs, one after another, and then its captures.
 type Trace struct {
 	Function *functionpb.FunctionDef
-	Captures []int32 // objects that stand behind the last arguments
+	Captures []int32 // objects that the last arguments represent
 	Inputs   []Spec
 	Outputs  []Spec
 }
 
-// rootObject is the number of the object that all others hang under.
+// rootObject is the number of the root of the tree of objects.
 const rootObject = 0
 
 // ErrNoObjects is returned for graphs of TensorFlow 1: they have signatures, and no functions that
@@ -25,7 +25,7 @@ const rootObject = 0
 var ErrNoObjects = errors.New("no object graph: the graph is one of TensorFlow 1")
 
 // Trace finds the function that the root has under that name, and that takes a dict from names to
-// tensors. Inputs are named through the tree of objects, never through the flat signature of the
+// tensors. The names of inputs come from the tree of objects, not from the flat signature of the
 // graph, whose inputs are numbered and sorted as text.
 func (m *Model) Trace(name string) (*Trace, error) {
 	if len(m.objects) == 0 {
@@ -69,8 +69,8 @@ func (t *Trace) checkCounts() error {
 }
 
 // CaptureNodes finds the tensor of the top graph behind every object that a function captures.
-// Constants name their own, assets are known by their number; for the rest the calls of the top
-// graph help, whose last arguments are the captures of the function they call, in the same order.
+// Constants name their tensor, and assets have a number; the other tensors are found in calls of
+// the top graph, whose last arguments are the captures of the called function, in the same order.
 func (m *Model) CaptureNodes(captures []int32) ([]string, error) {
 	byObject := m.calledWith()
 	var references []string
@@ -90,8 +90,8 @@ func (m *Model) CaptureNodes(captures []int32) ([]string, error) {
 	return references, nil
 }
 
-// calledWith are the tensors of the top graph by the object that they stand for, as far as calls of
-// functions show.
+// calledWith returns the tensors of the top graph by the object that they stand for, as far as
+// calls of functions show.
 func (m *Model) calledWith() map[int32]string {
 	tensors := map[int32]string{}
 	for _, node := range m.Meta.GetGraphDef().GetNode() {

@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// textColumns says what of a line is key and what value.
+// textColumns determines which part of a line is the key, and which the value.
 type textColumns struct {
 	key, value         int // wholeLine, lineNumber, or which column
 	delimiter          string
@@ -28,11 +28,12 @@ const (
 	lineNumber = -1
 )
 
-// maxLine bounds one token of a vocabulary.
+// maxLine limits the bytes of one token of a vocabulary.
 const maxLine = 16 << 20
 
-// readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the
-// newline isn't, the last line needs no newline, and an empty line or none at all is an error.
+// readTextTable reads a file with one key in each line. As in TensorFlow, blanks are kept, a CR
+// before the newline isn't, the last line needs no newline, and an empty line or an empty file is
+// an error.
 func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, values tensor.Tensor, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -70,7 +71,8 @@ func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, value
 	return keys, to.tensor(), nil
 }
 
-// entryBytes is what a line of a vocabulary takes besides its own bytes: in lists that grow.
+// entryBytes is the memory of a line of a vocabulary in addition to its own bytes: in lists that
+// grow.
 const entryBytes = 64
 
 // chargeLine charges a line that is about to be kept.

@@ -1,4 +1,4 @@
-// Package graphtest makes hostile SavedModels for tests.
+// Package graphtest makes malicious SavedModels for tests.
 package graphtest
 
 import (
@@ -29,7 +29,7 @@ func Bomb(started string) ([]byte, error) {
 	return proto.Marshal(g.saved(g.bomb(zero), typepb.DataType_DT_FLOAT))
 }
 
-// Loop is Bomb of a model that runs a loop in a loop in a loop, which would end in some thousand
+// Loop is like Bomb, for a model that runs three nested loops, which would end in some thousand
 // years.
 func Loop(started string) ([]byte, error) {
 	g := &graph{}
@@ -39,7 +39,7 @@ func Loop(started string) ([]byte, error) {
 
 // Copy adds operations to the functions of a transform graph, a saved_model.pb, that copy the file
 // from to the file to. All outputs of these functions depend on the copy by a control edge, so that
-// whatever executes the graph copies the file first.
+// each execution of the graph copies the file first.
 func Copy(data []byte, from, to string) ([]byte, error) {
 	var saved corepb.SavedModel
 	if err := proto.Unmarshal(data, &saved); err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ErrLimit is in the chain of the error of an execution that asked for more than its limits allow.
-// The graph or its data are to blame, unless the limits are too low for an honest one.
+// ErrLimit is in the chain of the error of an execution that exceeded its limits. The cause is the
+// graph or its data, unless the limits are too low.
 var ErrLimit = errors.New("limit of the execution")
 
 // ErrKernel is in the chain of the error of a kernel that failed on inputs that it should have
 // refused. It is a defect of the kernel.
 var ErrKernel = errors.New("the kernel failed on its inputs")
 
-// Budget bounds one execution of a graph: how many bytes its tensors hold at a time, how many nodes
-// it runs, and how long its context lasts. Kernels charge bytes before they allocate them, and poll
-// the context every 65,536 elements. A nil *Budget bounds nothing. It is not safe for concurrent
-// use.
+// Budget limits one execution of a graph: the bytes that its tensors have at a time, the nodes that
+// it runs, and the time until its context ends. Kernels charge bytes before they allocate them, and
+// poll the context every 65,536 elements. A nil *Budget has no limits. It is not safe for
+// concurrent use.
 //
 // Tensors are charged with their elements, 16 bytes for each string and the bytes of strings that
-// are made; strings that are handed on share their bytes. What a pass of a loop leaves behind is
-// released, but for the bytes of strings, which stay charged until the execution ends.
+// are made; strings that are passed on share their bytes. The memory of a finished pass of a loop
+// is released, except the bytes of strings, which stay charged until the execution ends.
 type Budget struct {
 	ctx             context.Context
 	done            <-chan struct{}
@@ -35,15 +35,15 @@ type Budget struct {
 	texts           int64
 }
 
-// NewBudget is a budget of at most bytes at a time and of steps nodes. It ends with ctx.
+// NewBudget returns a budget of at most bytes at a time and of steps nodes. It ends with ctx.
 func NewBudget(ctx context.Context, bytes, steps int64) *Budget {
 	return &Budget{ctx: ctx, done: ctx.Done(), limit: bytes, maxSteps: steps}
 }
 
-// Within makes another context bound the budget, and counts nodes anew.
+// Within sets the context of the budget, and starts to count nodes anew.
 func (b *Budget) Within(ctx context.Context) { b.ctx, b.done, b.steps = ctx, ctx.Done(), 0 }
 
-// Held is how many bytes are charged.
+// Held returns how many bytes are charged.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
@@ -51,8 +51,8 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Charge takes bytes that are about to be allocated. An error says how many were asked for, and
-// what the limit is; nothing is charged then.
+// Charge charges bytes that are about to be allocated. If they exceed the limit, Charge charges
+// nothing, and returns an error with the requested bytes and the limit.
 func (b *Budget) Charge(bytes int64) error {
 	if b == nil {
 		return nil
@@ -64,7 +64,7 @@ func (b *Budget) Charge(bytes int64) error {
 	return nil
 }
 
-// left is how many bytes may still be charged.
+// left returns how many bytes may still be charged.
 func (b *Budget) left() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -81,17 +81,17 @@ func (b *Budget) chargeText(bytes int64) error {
 	return err
 }
 
-// Release gives bytes back.
+// Release releases charged bytes.
 func (b *Budget) Release(bytes int64) {
 	if b != nil {
 		b.held = max(0, b.held-bytes)
 	}
 }
 
-// Mark is what is held now, for Rewind.
+// Mark is the charged bytes at one moment, for Rewind.
 type Mark struct{ held, texts int64 }
 
-// Mark remembers what is held.
+// Mark returns what is charged now.
 func (b *Budget) Mark() Mark {
 	if b == nil {
 		return Mark{}
@@ -99,7 +99,8 @@ func (b *Budget) Mark() Mark {
 	return Mark{b.held, b.texts}
 }
 
-// Rewind releases what was charged since the mark, but for keep bytes and the bytes of strings.
+// Rewind releases the bytes that were charged since the mark, except keep bytes and the bytes of
+// strings.
 func (b *Budget) Rewind(to Mark, keep int64) {
 	if b != nil {
 		b.held = min(b.held, to.held+b.texts-to.texts+keep)
@@ -113,7 +114,7 @@ func (b *Budget) Reset(to Mark) {
 	}
 }
 
-// Step counts a node that is run, and polls the context.
+// Step counts an executed node, and polls the context.
 func (b *Budget) Step() error {
 	if b == nil {
 		return nil
@@ -137,11 +138,11 @@ func (b *Budget) Poll() error {
 	}
 }
 
-// pollEvery is after how many elements a kernel polls the context.
+// pollEvery is the number of elements after which a kernel polls the context.
 const pollEvery = 1 << 16
 
-// exceeded is what a kernel panics with when its budget is spent or its context has ended. Do
-// recovers it: nothing else sees it.
+// exceeded is the value with which a kernel panics when its budget is spent or its context has
+// ended. Do recovers it.
 type exceeded struct{ err error }
 
 // must ends the kernel with an error.
@@ -151,8 +152,8 @@ func must(err error) {
 	}
 }
 
-// Do runs a kernel within the budget of its call. What the kernel charged for its own use is
-// released.
+// Do runs a kernel within the budget of its call. It releases the bytes that the kernel charged for
+// its own use.
 func Do(k Kernel, c *Call) (err error) {
 	defer func() {
 		c.Budget.Release(c.scratch)
@@ -188,7 +189,7 @@ func (c *Call) drop(bytes int64) {
 	c.scratch -= bytes
 }
 
-// tick counts elements that are worked on, and ends the kernel if the context has ended.
+// tick counts processed elements, and ends the kernel if the context has ended.
 func (c *Call) tick(elements int) {
 	if c.Budget == nil {
 		return
@@ -199,13 +200,13 @@ func (c *Call) tick(elements int) {
 	}
 }
 
-// inner is a call of another kernel, on behalf of this one.
+// inner returns a call of another kernel, on behalf of this one.
 func (c *Call) inner(in, out []Value) *Call {
 	return &Call{In: in, Out: out, Most: c.Most, Budget: c.Budget}
 }
 
-// chunk is the end of the elements from start on that are worked on before the context is polled
-// again. mask is 0 where the first element stands for all.
+// chunk returns the end of the elements from start on that are worked on before the context is
+// polled again. mask is 0 where the first element stands for all.
 func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	texts, ok := any(data).([]string)
 	if !ok {
@@ -223,8 +224,8 @@ func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	return end
 }
 
-// shapeBytes is how many bytes the elements of a shape take; the largest number for a shape that is
-// impossible.
+// shapeBytes returns how many bytes the elements of a shape take; the largest number for a shape
+// that is impossible.
 func shapeBytes(dims []int, width int64) int64 {
 	n := width
 	for _, d := range dims {
@@ -239,10 +240,10 @@ func shapeBytes(dims []int, width int64) int64 {
 	return n
 }
 
-// arrayBytes is what a tensor takes besides its elements.
+// arrayBytes is the memory of a tensor in addition to its elements.
 const arrayBytes = 64
 
-// SizeOf is how many bytes a value holds, but for the bytes of strings.
+// SizeOf returns how many bytes a value has, except the bytes of strings.
 func SizeOf(v Value) int64 {
 	switch v := v.(type) {
 	case tensor.Tensor:
@@ -253,7 +254,7 @@ func SizeOf(v Value) int64 {
 	return 0
 }
 
-// TextOf is how many bytes the strings of a tensor have, those that it has several times as often.
+// TextOf returns how many bytes the strings of a tensor have, counting a repeated string each time.
 func TextOf(t tensor.Tensor) int64 {
 	a, ok := t.(*tensor.Array[string])
 	if !ok {

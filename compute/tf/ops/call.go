@@ -8,27 +8,27 @@ import (
 )
 
 // Kernel computes the outputs of a node from its inputs, whose types were checked when it was
-// built. It doesn't change its inputs, and keeps nothing. It charges what it allocates to the
-// budget of the call, and panics with a value that Do recovers where that is spent: a kernel is run
-// by Do.
+// built. It doesn't change its inputs, and keeps no reference to them. It charges what it allocates
+// to the budget of the call. If the budget is spent, it panics with a value that Do recovers, so
+// only Do may run a kernel.
 type Kernel func(c *Call) error
 
-// Call is what a kernel works on.
+// Call has the inputs and outputs of one execution of a kernel.
 type Call struct {
 	In []Value
 
-	// Out takes the outputs. On entry it holds those of the last batch, whose memory may be used
-	// again: nobody has use for them any more. A kernel that hands on an input as its output must
+	// Out receives the outputs. On entry it has those of the last batch, whose memory may be used
+	// again, because they are no longer needed. A kernel that returns an input as its output must
 	// therefore never use that memory.
 	Out []Value
 
 	Most int // elements that a tensor may have
 
-	Budget  *Budget // of the execution; nil bounds nothing but Most
+	Budget  *Budget // of the execution; nil: only Most limits it
 	scratch int64   // bytes charged until the kernel returns
 }
 
-// arg is input i as a tensor of a type that was checked when the kernel was built.
+// arg returns input i as a tensor of a type that was checked when the kernel was built.
 func arg[T tensor.Element](c *Call, i int) *tensor.Array[T] { return c.In[i].(*tensor.Array[T]) }
 
 func (c *Call) tensor(i int) tensor.Tensor { return c.In[i].(tensor.Tensor) }
@@ -41,10 +41,10 @@ func newOutput[T tensor.Element](c *Call, i int, dims ...int) *tensor.Array[T] {
 	return a
 }
 
-// allow is an error for a shape that is impossible, or too large.
+// allow returns an error for a shape that is impossible, or too large.
 func (c *Call) allow(dims []int) error { return tensor.CheckShape(dims, c.Most) }
 
-// broadcast is the shape of an op on two tensors.
+// broadcast returns the shape of an op on two tensors.
 func (c *Call) broadcast(a, b []int) ([]int, error) {
 	dims, err := broadcast(a, b)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Call) chargeShape(dims []int, width int64) {
 	}
 }
 
-// ints are the integers of input i.
+// ints returns the integers of input i.
 func (c *Call) ints(i int) []int { return c.integers(c.In[i]) }
 
 func (c *Call) integers(v Value) []int {
@@ -83,19 +83,19 @@ func (c *Call) integers(v Value) []int {
 	return tensor.Integers(v)
 }
 
-// places are those of a view.
+// places returns those of a view.
 func (c *Call) places(start int, dims, steps []int) []int {
 	c.use(shapeBytes(dims, 8))
 	return tensor.Offsets(start, dims, steps, c.tick)
 }
 
-// counting is 0, 1, 2, ...
+// counting returns 0, 1, 2, ...
 func (c *Call) counting(n int) []int {
 	c.use(8 * int64(n))
 	return counting(n)
 }
 
-// take makes element i of out the one of from at places[i].
+// take sets element i of out to the one of from at places[i].
 func (c *Call) take(out, from tensor.Tensor, places []int) {
 	for at := 0; at < len(places); at += pollEvery {
 		c.tick(pollEvery)
@@ -103,7 +103,7 @@ func (c *Call) take(out, from tensor.Tensor, places []int) {
 	}
 }
 
-// put makes the element of out at places[i] that of from at i.
+// put sets the element of out at places[i] to the one of from at i.
 func (c *Call) put(out, from tensor.Tensor, places []int) {
 	for at := 0; at < len(places); at += pollEvery {
 		c.tick(pollEvery)

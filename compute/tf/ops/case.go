@@ -36,10 +36,11 @@ func changeCase(n *Node, first, last byte, piece func(c *Call, s string, from, t
 	}
 }
 
-// pieceSize is how many bytes of a string are mapped at a time.
+// pieceSize is the number of bytes of a string that are mapped at a time.
 const pieceSize = 1 << 14
 
-// changeASCII changes the case of the letters between two. Strings without any are handed on.
+// changeASCII changes the case of the letters between two. Strings without such letters are
+// returned as they are.
 func changeASCII(c *Call, s string, first, last byte) string {
 	i := 0
 	for i < len(s) && (s[i] < first || s[i] > last) {
@@ -66,14 +67,14 @@ func changeASCII(c *Call, s string, first, last byte) string {
 	return b.String()
 }
 
-// pieceGrowth is how many bytes the mapping of a piece needs for each of its bytes: its characters,
-// and texts of at most three times its length, before and after.
+// pieceGrowth is the number of bytes that the mapping of a piece needs for each of its bytes: its
+// characters, and texts of at most three times its length, before and after.
 const pieceGrowth = 12
 
 // changeUnicode maps a string piece by piece, and charges the pieces and what is made of them
 // before they are made.
 func changeUnicode(c *Call, s string, mapped func(c *Call, s string, from, to int) string) string {
-	s, _, _ = strings.Cut(s, "\x00") // where TensorFlow takes the string to end
+	s, _, _ = strings.Cut(s, "\x00") // TensorFlow takes the string to end here
 	scratch := int64(pieceGrowth * min(len(s), pieceSize+utf8.UTFMax))
 	c.use(scratch)
 	defer c.drop(scratch)
@@ -103,7 +104,7 @@ func changeUnicode(c *Call, s string, mapped func(c *Call, s string, from, to in
 	return unsafe.String(unsafe.SliceData(out), len(out)) // nothing writes to it any more
 }
 
-// runeBoundary is i, or the start of the character that i is within.
+// runeBoundary returns i, or the start of the character that i is within.
 func runeBoundary(s string, i int) int {
 	if i == len(s) {
 		return i
@@ -124,9 +125,9 @@ func validText(s string) string {
 	return string([]rune(s))
 }
 
-// lowerPiece makes pieces lower case. All letters but sigma are mapped without regard to those
-// around them. Sigma at the end of a word is ς: after a cased letter and before none,
-// case-ignorable characters left out.
+// lowerPiece makes pieces lower case. All letters except sigma are mapped independently of their
+// neighbors. Sigma at the end of a word is ς: after a cased letter and before none, case-ignorable
+// characters left out.
 func lowerPiece(lower cases.Caser) func(c *Call, s string, from, to int) string {
 	return func(c *Call, s string, from, to int) string {
 		piece := s[from:to]
@@ -176,12 +177,12 @@ func casedAfter(c *Call, s string) bool {
 	return false
 }
 
-// cased is the property Cased of Unicode.
+// cased returns the property Cased of Unicode.
 func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// caseIgnorable is the property Case_Ignorable of Unicode: marks, modifiers, formats, and what
+// caseIgnorable returns the property Case_Ignorable of Unicode: marks, modifiers, formats, and what
 // Word_Break has as MidLetter, MidNumLet or Single_Quote.
 func caseIgnorable(r rune) bool {
 	if unicode.IsLower(r) || unicode.IsUpper(r) {

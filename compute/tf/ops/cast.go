@@ -47,7 +47,7 @@ func buildCast(n *Node) (Kernel, error) {
 	return k, nil
 }
 
-// castInt wraps where the type it casts to is too small.
+// castInt wraps if the type that it casts to is too small.
 func castInt[T integer](to tensor.DType) Kernel {
 	switch to {
 	case tensor.Float32:
@@ -82,11 +82,12 @@ func convert[T, R number](out []R, in []T) {
 	}
 }
 
-// nonzero is what becomes true: NaN too, -0 not.
+// nonzero returns what becomes true: NaN too, -0 not.
 func nonzero[T number](v T) bool { return v != 0 }
 
-// castFloat cuts off what is behind the point. What doesn't fit gives what x86 gives: the smallest
-// int32 or int64, of which narrower types take the low bits. Go leaves the case open.
+// castFloat truncates to an integer. A number that doesn't fit gives the same result as on x86: the
+// smallest int32 or int64, of which narrower types take the low bits. Go does not specify this
+// case.
 func castFloat[T floating](to tensor.DType) Kernel {
 	switch to {
 	case tensor.Float32:

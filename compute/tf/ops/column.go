@@ -7,10 +7,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// ColumnValues are a column's values as a tensor of that shape, in the memory of old if that is a
-// tensor of strings. Numbers aren't copied. Floats so small that they aren't held in full are 0, as
-// TensorFlow computes with 0 in their place: it does so within a graph too, which we don't, but
-// there the difference is below 1.2e-38.
+// ColumnValues returns a column's values as a tensor of that shape, in the memory of old if that is
+// a tensor of strings. Numbers aren't copied. Subnormal floats become 0, because TensorFlow
+// computes with 0 instead of them. TensorFlow does so within a graph too, which this package does
+// not, but there the difference is below 1.2e-38.
 func ColumnValues(old Value, c *example.Column, dims []int) Value {
 	switch c.Feature.Kind {
 	case example.Float:
@@ -48,8 +48,8 @@ func flush(floats []float32) []float32 {
 	return flushed
 }
 
-// ColumnIndices are indices and dense shape of a column as a sparse tensor, whose values stand one
-// after another in each row.
+// ColumnIndices returns indices and dense shape of a column as a sparse tensor, whose values are
+// one after another in each row.
 func ColumnIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
 	made, widest := tensor.Reuse[int64](old, c.Len(), 2), 0
 	for r := range rows {
@@ -62,7 +62,7 @@ func ColumnIndices(old Value, rows int, c *example.Column) (indices, shape Value
 	return made, tensor.Vector(int64(rows), int64(widest))
 }
 
-// ColumnSplits are the row splits of a column as a ragged tensor, of int32 or int64.
+// ColumnSplits returns the row splits of a column as a ragged tensor, of int32 or int64.
 func ColumnSplits(old Value, t tensor.DType, c *example.Column) Value {
 	if t == tensor.Int32 {
 		return &tensor.Array[int32]{Dims: []int{len(c.Offsets)}, Data: c.Offsets}

@@ -91,7 +91,7 @@ func buildPack(n *Node) (Kernel, error) {
 	}, n.wantSame()
 }
 
-// buildUnpack is the inverse of Pack.
+// buildUnpack returns the inverse of Pack.
 func buildUnpack(n *Node) (Kernel, error) {
 	at, parts := n.Integer("axis", 0), n.Integer("num", 0)
 	if err := n.want(0); err != nil {
@@ -193,7 +193,7 @@ func splitAxis(v Value, t tensor.Tensor) (int, error) {
 	return axis(at, len(t.Shape()))
 }
 
-// inferSizes are sizes that add up to total, the one that is -1 being what is left.
+// inferSizes returns sizes that add up to total, the one that is -1 being what is left.
 func inferSizes(total int, sizes []int) ([]int, error) {
 	open, left := -1, total
 	for i, s := range sizes {

@@ -53,7 +53,7 @@ func buildIf(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// truth is a scalar, or whether there is anything at all.
+// truth returns a scalar, or whether there is anything at all.
 func truth(v Value) (bool, error) {
 	a, ok := v.(*tensor.Array[bool])
 	if !ok {
@@ -122,7 +122,7 @@ func buildWhile(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// SizeOfNew is what values take that aren't those that were there before, each at its place.
+// SizeOfNew returns the memory of the values that differ from the earlier ones at the same index.
 func SizeOfNew(values, old []Value) int64 {
 	total := int64(0)
 	for i, v := range values {

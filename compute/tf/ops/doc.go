@@ -1,8 +1,9 @@
-// Package ops computes TensorFlow's ops in Go: one idea a file, listed in ops.go. What each gives
-// in the odd cases was observed in TensorFlow, and is stated where it isn't obvious.
+// Package ops computes TensorFlow's ops in Go: ops.go lists the files, one for each group of ops.
+// Their results in special cases were observed in TensorFlow, and are documented if they aren't
+// obvious.
 //
 // A kernel charges what it allocates to the Budget of its call, and polls its context: see Do.
 //
-// Read Op first, then Call. How nodes are put in order, and where constants and tables come from,
-// is known to compute/tf/graph alone.
+// Read Op first, then Call. Only compute/tf/graph knows the order of nodes, and the sources of
+// constants and tables.
 package ops

@@ -12,7 +12,7 @@ import (
 // stands for all, -1 otherwise.
 type loop[T, R tensor.Element] func(out []R, a, b []T, ma, mb int)
 
-// pairwise is the kernel of an op on two tensors that broadcast.
+// pairwise returns the kernel of an op on two tensors that broadcast.
 func pairwise[T, R tensor.Element](f loop[T, R]) Kernel {
 	return func(c *Call) error {
 		a, b := arg[T](c, 0), arg[T](c, 1)
@@ -32,7 +32,7 @@ func pairwise[T, R tensor.Element](f loop[T, R]) Kernel {
 	}
 }
 
-// part are the elements from start to end, or the one that stands for all.
+// part returns the elements from start to end, or the one that stands for all.
 func part[T tensor.Element](data []T, mask, start, end int) []T {
 	if mask == 0 {
 		return data
@@ -40,7 +40,7 @@ func part[T tensor.Element](data []T, mask, start, end int) []T {
 	return data[start:end]
 }
 
-// each is the kernel of an op on one tensor.
+// each returns the kernel of an op on one tensor.
 func each[T, R tensor.Element](f func(out []R, in []T)) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
@@ -57,12 +57,12 @@ func each[T, R tensor.Element](f func(out []R, in []T)) Kernel {
 // byType is the kernels of an op for the types it is executed for.
 type byType map[tensor.DType]Kernel
 
-// sameOut is an op whose output has the type of its inputs.
+// sameOut returns an op whose output has the type of its inputs.
 func (k byType) sameOut(inputs int) Op {
 	return Op{Build: func(n *Node) (Kernel, error) { return k.pick(n, inputs, 0) }}
 }
 
-// boolOut is an op whose output is true or false.
+// boolOut returns an op whose output is true or false.
 func (k byType) boolOut(inputs int) Op {
 	return Op{Build: func(n *Node) (Kernel, error) { return k.pick(n, inputs, tensor.Bool) }}
 }
@@ -84,12 +84,12 @@ func (k byType) pick(n *Node, inputs int, out tensor.DType) (Kernel, error) {
 	return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
 }
 
-// numbers are the kernels of an op on two numbers of the types that tensors are computed in.
+// numbers returns the kernels of an op on two numbers of the types that tensors are computed in.
 func numbers(f32 loop[float32, float32], f64 loop[float64, float64], i32 loop[int32, int32], i64 loop[int64, int64]) byType {
 	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64), tensor.Int32: pairwise(i32), tensor.Int64: pairwise(i64)}
 }
 
-// floats are the kernels of an op on two floating point numbers.
+// floats returns the kernels of an op on two floating point numbers.
 func floats(f32 loop[float32, float32], f64 loop[float64, float64]) byType {
 	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64)}
 }
@@ -163,7 +163,7 @@ func mulNoNaN[T floating](a, b T) T {
 
 var errDivision = errors.New("integer division by zero")
 
-// divisor is an op on integers that no divisor may be 0 for.
+// divisor returns an op on integers that no divisor may be 0 for.
 func divisor[T integer](f func(a, b T) T) Kernel {
 	inner := pairwise(of(f))
 	return func(c *Call) error {
@@ -230,7 +230,7 @@ func withInts(k byType, i32, i64 Kernel) byType {
 	return k
 }
 
-// ordered are the kernels of a comparison of numbers.
+// ordered returns the kernels of a comparison of numbers.
 func ordered(f32 loop[float32, bool], f64 loop[float64, bool], i32 loop[int32, bool], i64 loop[int64, bool]) byType {
 	return byType{tensor.Float32: pairwise(f32), tensor.Float64: pairwise(f64), tensor.Int32: pairwise(i32), tensor.Int64: pairwise(i64)}
 }

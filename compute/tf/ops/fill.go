@@ -177,7 +177,7 @@ func buildConst(n *Node) (Kernel, error) {
 }
 
 // Constant reads a tensor that is in a graph (tensor.FromProto). Its bytes are charged to b before
-// memory is taken for it.
+// memory is allocated for it.
 func Constant(p *tensorpb.TensorProto, b *Budget) (tensor.Tensor, error) {
 	dims, err := tensor.FixedShape(p)
 	if err != nil {

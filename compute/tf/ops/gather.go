@@ -104,7 +104,7 @@ func buildGatherNd(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1)
 }
 
-// flatIndex is the place of an index in the first dimensions of a shape.
+// flatIndex returns the place of an index in the first dimensions of a shape.
 func flatIndex(index, dims []int) (int, error) {
 	flat := 0
 	for d, i := range index {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buckets is an op that hashes strings into buckets.
+// buckets returns an op that hashes strings into buckets.
 func buckets(n *Node, hash func(s string) uint64) (Kernel, error) {
 	number := n.Integer("num_buckets", 0)
 	n.Out = []tensor.DType{tensor.Int64}
@@ -23,11 +23,11 @@ func buckets(n *Node, hash func(s string) uint64) (Kernel, error) {
 
 func buildHashFast(n *Node) (Kernel, error) { return buckets(n, farmHash) }
 
-// farmHash is the fingerprint of a string.
+// farmHash returns the fingerprint of a string.
 func farmHash(s string) uint64 { return fingerprint.Of(bytesOf(s)) }
 
-// bytesOf is s without a copy, for libraries that take bytes and only read them: hashing is much
-// of what a graph does.
+// bytesOf returns s without a copy, for libraries that take bytes and only read them: hashing is a
+// large part of the work of a graph.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // buildHashStrong hashes with SipHash and a key of two numbers.
@@ -41,7 +41,7 @@ func buildHashStrong(n *Node) (Kernel, error) {
 
 func buildHashLegacy(n *Node) (Kernel, error) { return buckets(n, hash64) }
 
-// hash64 is the Hash64 of tensorflow/core/lib/hash, a MurmurHash64A with a seed of its own.
+// hash64 returns the Hash64 of tensorflow/core/lib/hash, a MurmurHash64A with a seed of its own.
 func hash64(s string) uint64 {
 	const m, r, seed = 0xc6a4a7935bd1e995, 47, 0xDECAFCAFFE
 	b := []byte(s)

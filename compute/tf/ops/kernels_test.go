@@ -106,7 +106,7 @@ func TestSettingLeavesTheOldListAsItWas(t *testing.T) {
 	}
 }
 
-// What is computed when a graph is opened must not grow out of numbers that it holds.
+// A number in a graph must not make the values that are computed at its opening large.
 func TestALargeFillWaitsForARun(t *testing.T) {
 	t.Parallel()
 	fill, err := buildFill(&Node{In: []tensor.DType{tensor.Int32, tensor.Float32}})
@@ -129,7 +129,7 @@ func textKernel(t *testing.T, budget *Budget, k Kernel, s string) (string, error
 	return c.Out[0].(*tensor.Array[string]).Data[0], nil
 }
 
-// caseKernels are those of StringLower and StringUpper.
+// caseKernels returns those of StringLower and StringUpper.
 func caseKernels(t *testing.T, encoding string) (lower, upper Kernel) {
 	t.Helper()
 	def := &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"encoding": {Value: &attrpb.AttrValue_S{S: []byte(encoding)}}}}
@@ -181,8 +181,9 @@ func TestCaseOfText(t *testing.T) {
 	}
 }
 
-// A long string is charged before it is made, and holds up no context.
-func TestCaseOfLongTextStaysWithinItsLimits(t *testing.T) { // alone: it counts what the process allocates
+// A long string is charged before it is made, and an ended context interrupts it. The test is not
+// parallel: it counts what the process allocates.
+func TestCaseOfLongTextStaysWithinItsLimits(t *testing.T) {
 	for _, encoding := range []string{"", "utf-8"} {
 		for name, letter := range map[string]string{"a": "aA", "grows": "ΐ", "sigma": "Σ"} {
 			if encoding == "" && name != "a" {
@@ -217,7 +218,7 @@ func TestCaseOfLongTextStaysWithinItsLimits(t *testing.T) { // alone: it counts 
 	}
 }
 
-// allocates is how many bytes a function allocates.
+// allocates returns how many bytes a function allocates.
 func allocates(f func() error) (uint64, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -18,7 +18,7 @@ type list struct {
 // elementBytes is what a place of a list takes.
 const elementBytes = 16
 
-// newList is a list of that many tensors, which are charged when they are set.
+// newList returns a list of that many tensors, which are charged when they are set.
 func newList(c *Call, size int, shape []int) *list {
 	bytes := elementBytes * int64(size)
 	c.charge(bytes)
@@ -192,7 +192,7 @@ func buildListStack(n *Node) (Kernel, error) {
 	}, n.want(tensor.Variant, tensor.Int32)
 }
 
-// listParts are the tensors of a list, which all have to be there and of type t.
+// listParts returns the tensors of a list, which all have to be there and of type t.
 func listParts(c *Call, t tensor.Tensor) ([]Value, error) {
 	l, err := listArg(c)
 	if err != nil {

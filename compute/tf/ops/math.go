@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// float is the kernels of a function of one number, computed in float64 and rounded once:
+// float returns the kernels of a function of one number, computed in float64 and rounded once:
 // TensorFlow's own are within a few units in the last place of that.
 func float(f func(float64) float64) byType {
 	return byType{
@@ -75,10 +75,10 @@ func softsign(x float64) float64   { return x / (1 + math.Abs(x)) }
 func relu(x float64) float64  { return max(x, 0) }
 func relu6(x float64) float64 { return min(max(x, 0), 6) }
 
-// softplus is log(1 + e^x).
+// softplus returns log(1 + e^x).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// rounded is the kernels of a function whose steps are rounded to the type.
+// rounded returns the kernels of a function whose steps are rounded to the type.
 func rounded(f32 func(float32) float32, f64 func(float64) float64) byType {
 	return byType{tensor.Float32: each(mapping(f32)), tensor.Float64: each(mapping(f64))}
 }

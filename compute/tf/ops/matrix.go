@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildMatMul multiplies two matrices, either of which may lie on its side.
+// buildMatMul multiplies two matrices, either of which may be transposed.
 func buildMatMul(n *Node) (Kernel, error) {
 	a, b := n.Boolean("transpose_a", false), n.Boolean("transpose_b", false)
 	if n.Boolean("adj_x", false) || n.Boolean("adj_y", false) {
@@ -26,8 +26,8 @@ func multiply[T floating](turnedA, turnedB bool) Kernel {
 	}
 }
 
-// buildBatchMatMul multiplies matrices that lie in the last two dimensions; the dimensions before
-// those broadcast.
+// buildBatchMatMul multiplies the matrices of the last two dimensions; the other dimensions
+// broadcast.
 func buildBatchMatMul(n *Node) (Kernel, error) {
 	a, b := n.Boolean("adj_x", false), n.Boolean("adj_y", false)
 	return byType{tensor.Float32: multiplyAll[float32](a, b), tensor.Float64: multiplyAll[float64](a, b)}.pick(n, 2, 0)
@@ -84,8 +84,7 @@ func product[T floating](c *Call, out, a, b []T, x, y matrix) {
 	}
 }
 
-// matrix is how a matrix lies in memory: its size, and the steps along its rows' and columns'
-// direction.
+// matrix is the layout of a matrix in memory: its size, and the steps along its rows and columns.
 type matrix struct{ rows, columns, rowStep, columnStep int }
 
 func (m matrix) size() int { return m.rows * m.columns }

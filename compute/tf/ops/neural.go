@@ -31,17 +31,17 @@ func biasAdd[T number](c *Call) error {
 	return nil
 }
 
-// buildSoftmax is e^x / sum of e^x over the last dimension, x less its largest.
+// buildSoftmax returns e^x / sum of e^x over the last dimension, x less its largest.
 func buildSoftmax(n *Node) (Kernel, error) {
 	return byType{tensor.Float32: rowwise(softmax[float32]), tensor.Float64: rowwise(softmax[float64])}.pick(n, 1, 0)
 }
 
-// buildLogSoftmax is x - log of the sum of e^x over the last dimension, x less its largest.
+// buildLogSoftmax returns x - log of the sum of e^x over the last dimension, x less its largest.
 func buildLogSoftmax(n *Node) (Kernel, error) {
 	return byType{tensor.Float32: rowwise(logSoftmax[float32]), tensor.Float64: rowwise(logSoftmax[float64])}.pick(n, 1, 0)
 }
 
-// rowwise is the kernel of a function of the rows along the last dimension.
+// rowwise returns the kernel of a function of the rows along the last dimension.
 func rowwise[T floating](f func(to, from []T)) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
@@ -79,7 +79,7 @@ func logSoftmax[T floating](to, from []T) {
 	}
 }
 
-// buildLeakyRelu is x, or alpha x where x is negative.
+// buildLeakyRelu returns x, or alpha x where x is negative.
 func buildLeakyRelu(n *Node) (Kernel, error) {
 	alpha := float32(0.2) // the op's default
 	if a := n.attr("alpha"); a != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Op is how a node of one kind becomes a kernel.
+// Op builds the kernels of one kind of nodes.
 type Op struct {
-	// Build checks types and attributes, sets Node.Out, and gives the kernel.
+	// Build checks types and attributes, sets Node.Out, and returns the kernel.
 	Build func(n *Node) (Kernel, error)
 
 	// Outputs names the outputs, for the ops that have several, in their order. Within a function,
-	// other nodes refer to them so.
+	// other nodes refer to them by these names.
 	Outputs []string
 
 	// widths are, by output, how many tensors it is, for ops whose outputs are lists. nil: one
@@ -25,7 +25,7 @@ type Op struct {
 	widths func(def *nodepb.NodeDef) []int
 }
 
-// Before is the number of tensors that a node has before its output number i.
+// Before returns the number of tensors that a node has before its output number i.
 func (o Op) Before(def *nodepb.NodeDef, i int) int {
 	if o.widths == nil {
 		return i
@@ -44,8 +44,9 @@ type Node struct {
 	Fixed []Value        // by input: what it always is, nil if that isn't known
 	Out   []tensor.DType // set by Build
 
-	Function func(attr string, args []tensor.DType) (Function, error) // compiles the function that an attribute names
-	Budget   *Budget                                                  // of the compilation
+	// Compiles the function of which an attribute is the name.
+	Function func(attr string, args []tensor.DType) (Function, error)
+	Budget   *Budget // of the compilation
 }
 
 // errType is the end of an error about an input's type.
@@ -99,7 +100,7 @@ func (n *Node) wantInts(places ...int) error {
 
 func (n *Node) attr(name string) *attrpb.AttrValue { return n.Def.GetAttr()[name] }
 
-// Integer is an attribute, or the op's default where it was left out for being that.
+// Integer returns an attribute, or the op's default if it was omitted because it has that value.
 func (n *Node) Integer(name string, absent int) int {
 	if a := n.attr(name); a != nil {
 		return int(a.GetI())
@@ -107,7 +108,7 @@ func (n *Node) Integer(name string, absent int) int {
 	return absent
 }
 
-// Boolean is Integer for true and false.
+// Boolean is like Integer, for a bool.
 func (n *Node) Boolean(name string, absent bool) bool {
 	if a := n.attr(name); a != nil {
 		return a.GetB()
@@ -115,7 +116,7 @@ func (n *Node) Boolean(name string, absent bool) bool {
 	return absent
 }
 
-// Text is Integer for strings.
+// Text is like Integer, for a string.
 func (n *Node) Text(name, absent string) string {
 	if a := n.attr(name); a != nil {
 		return string(a.GetS())
@@ -140,7 +141,7 @@ func (n *Node) ints(name string) []int {
 
 func (n *Node) types(name string) []tensor.DType { return n.attr(name).GetList().GetType() }
 
-// fixedStrings are the strings that input i always is.
+// fixedStrings returns the strings that input i always is.
 func (n *Node) fixedStrings(i int) ([]string, error) {
 	a, ok := n.Fixed[i].(*tensor.Array[string])
 	if !ok {

@@ -137,7 +137,7 @@ func parsing[T tensor.Element](parse func(string) (T, error)) Kernel {
 }
 
 // parseFloat takes what TensorFlow takes: white space around, infinities and NaN, hexadecimal
-// integers, no digits grouped by "_". What is too large is infinite.
+// integers, no digits grouped by "_". A number that is too large is infinite.
 func parseFloat(s string, bits int) (float64, error) {
 	s = strings.Trim(s, blanks)
 	if strings.ContainsAny(s, "_") {
@@ -170,10 +170,11 @@ type (
 	number   interface{ integer | floating }
 )
 
-// Value is what a node gives or takes: a tensor.Tensor, a *Table, a *Variable or a list of tensors.
+// Value is an input or output of a node: a tensor.Tensor, a *Table, a *Variable or a list of
+// tensors.
 type Value any
 
-// integer1 is the one element of a tensor of int32 or int64.
+// integer1 returns the one element of a tensor of int32 or int64.
 func integer1(v Value) (int, error) {
 	if t, ok := v.(tensor.Tensor); ok && t.Size() != 1 {
 		return 0, fmt.Errorf("has %d elements, wants one", t.Size())

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Find is the op of the name that TensorFlow has for it, and whether it is known.
+// Find returns the op with TensorFlow's name for it, and whether it is known.
 func Find(name string) (Op, bool) {
 	for _, group := range groupsOfOps {
 		if o, ok := group[name]; ok {
@@ -18,7 +18,7 @@ func Find(name string) (Op, bool) {
 	return Op{}, false
 }
 
-// Names lists the ops that are known, sorted.
+// Names lists the known ops, sorted.
 func Names() []string {
 	var names []string
 	for _, group := range groupsOfOps {

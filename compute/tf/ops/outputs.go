@@ -51,7 +51,7 @@ func named(byName map[string][]string) map[string]string {
 	return byOp
 }
 
-// FirstOutput is what an op calls its first output.
+// FirstOutput returns an op's name of its first output.
 func FirstOutput(op string) string {
 	if o, ok := Find(op); ok && len(o.Outputs) > 0 {
 		return o.Outputs[0]
@@ -62,8 +62,8 @@ func FirstOutput(op string) string {
 	return "output"
 }
 
-// OutputName is the node's output tensor number place as other nodes of a function refer to it,
-// behind the node's own name: output:index. Top graphs only count the tensors.
+// OutputName returns the node's output tensor number place as other nodes of a function refer to
+// it, behind the node's own name: output:index. Top graphs only count the tensors.
 func OutputName(def *nodepb.NodeDef, place int) string {
 	o, _ := Find(def.GetOp())
 	for i := len(o.Outputs) - 1; i > 0; i-- {

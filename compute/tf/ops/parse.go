@@ -105,7 +105,7 @@ func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (
 	return p.kernel(features)
 }
 
-// parsedTypes are the types of the outputs, in their order.
+// parsedTypes returns the types of the outputs, in their order.
 func parsedTypes(types [3][]tensor.DType, splits []tensor.DType) []tensor.DType {
 	integers := slices.Repeat([]tensor.DType{tensor.Int64}, len(types[0]))
 	return slices.Concat(integers, types[0], integers, types[1], types[2], splits)
@@ -126,8 +126,8 @@ func parsedFeature(key string, t tensor.DType) (example.Feature, error) {
 	return f, nil
 }
 
-// parsedDefault is what fills a dense feature that a row lacks: nil, with which that is an error,
-// if the input is empty.
+// parsedDefault returns what fills a dense feature that a row lacks: nil, with which that is an
+// error, if the input is empty.
 func (n *Node) parsedDefault(input int, f example.Feature) (*example.Default, error) {
 	t, ok := n.Fixed[input].(tensor.Tensor)
 	if !ok {
@@ -208,11 +208,11 @@ func (p *parser) decode(c *Call) (*example.Batch, error) {
 	return b, nil
 }
 
-// grownBytes is how many times as large the columns of a record are as it is: an integer of one
-// byte has eight, and columns grow.
+// grownBytes is the size of the columns of a record as a multiple of its own size: an integer of
+// one byte has eight, and columns grow.
 const grownBytes = 16
 
-// columnBytes is what the columns of a batch take.
+// columnBytes returns what the columns of a batch take.
 func columnBytes(b *example.Batch) int64 {
 	bytes := 0
 	for i := range b.Columns {
@@ -222,7 +222,7 @@ func columnBytes(b *example.Batch) int64 {
 	return int64(bytes)
 }
 
-// fixedBytes is what a row takes, whatever it holds.
+// fixedBytes returns the memory of a row that does not depend on its values.
 func (p *parser) fixedBytes() int64 {
 	bytes := int64(0)
 	for _, f := range p.spec {
@@ -261,7 +261,7 @@ func (p *parser) put(c *Call, b *example.Batch) {
 	}
 }
 
-// parsedWidths are how many tensors each output of a parsing node is.
+// parsedWidths returns how many tensors each output of a parsing node is.
 func parsedWidths(def *nodepb.NodeDef) []int {
 	n := &Node{Def: def}
 	s, d, r := len(n.types("sparse_types")), len(n.types("Tdense")), len(n.types("ragged_value_types"))

@@ -18,7 +18,7 @@ type sequenceParser struct {
 	lists struct{ sparse, dense, ragged []parsed }
 }
 
-// keysOfSequence is how many inputs stand before the defaults: the records, names for errors, the
+// keysOfSequence is the number of inputs before the defaults: the records, names for errors, the
 // keys of sparse, dense and ragged features of the context, those of the lists, and which dense
 // lists may be missing.
 const keysOfSequence = 9
@@ -158,7 +158,7 @@ func (p *sequenceParser) run(c *Call) error {
 	return nil
 }
 
-// stepIndices are indices and dense shape of a list of features as a sparse tensor: row, step,
+// stepIndices returns indices and dense shape of a list of features as a sparse tensor: row, step,
 // place in the step.
 func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) {
 	made, steps, widest, at := tensor.Reuse[int64](old, c.Len(), 3), 0, 0, 0
@@ -177,8 +177,8 @@ func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) 
 	return made, tensor.Vector(int64(rows), int64(steps), int64(widest))
 }
 
-// padded is a list of features of one shape as a dense tensor, with zeros or empty strings behind
-// the steps that a row has.
+// padded returns a list of features of one shape as a dense tensor, with zeros or empty strings
+// behind the steps that a row has.
 func padded(c *Call, out, rows int, column *example.Column) error {
 	steps := 0
 	for r := range rows {
@@ -215,7 +215,7 @@ func padded(c *Call, out, rows int, column *example.Column) error {
 	return nil
 }
 
-// innerSplits are where the values of each step begin and end.
+// innerSplits returns where the values of each step begin and end.
 func innerSplits(t tensor.DType, c *example.Column) Value {
 	if t == tensor.Int32 {
 		return &tensor.Array[int32]{Dims: []int{len(c.Inner)}, Data: slices.Clone(c.Inner)}
@@ -227,7 +227,7 @@ func innerSplits(t tensor.DType, c *example.Column) Value {
 	return a
 }
 
-// parsedSequenceWidths are how many tensors each output of ParseSequenceExampleV2 is.
+// parsedSequenceWidths returns how many tensors each output of ParseSequenceExampleV2 is.
 func parsedSequenceWidths(def *nodepb.NodeDef) []int {
 	n := &Node{Def: def}
 	count := func(attr string) int { return len(n.types(attr)) }

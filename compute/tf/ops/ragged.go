@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from
-// splits[i] to splits[i+1] of what the next has.
+// rows are the row splits of a ragged tensor, from the outermost dimension on: row i is from
+// splits[i] to splits[i+1] of the next dimension.
 type rows [][]int
 
 // check makes sure that each level begins at 0, doesn't fall, and ends where the next has its end.
@@ -29,7 +29,7 @@ func (r rows) check(values int) error {
 // CheckSplits makes sure that row splits begin at 0, don't fall, and end at the number of values.
 func CheckSplits(splits []int, values int) error { return rows{splits}.check(values) }
 
-// widest is the longest row of a level.
+// widest returns the longest row of a level.
 func (r rows) widest(level int) int {
 	most := 0
 	for i := 1; i < len(r[level]); i++ {

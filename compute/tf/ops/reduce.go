@@ -12,7 +12,7 @@ import (
 // reducer folds the elements of a group into one.
 type reducer[T, R tensor.Element] func(group []T) R
 
-// reduced is the kernel of a reduction of input 0 along the axes of input 1.
+// reduced returns the kernel of a reduction of input 0 along the axes of input 1.
 func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 	return func(keep bool) Kernel {
 		return func(c *Call) error {
@@ -36,15 +36,15 @@ func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 	}
 }
 
-// groups says which elements are reduced to one: outer are the dimensions that stay, inner those
-// that go.
+// groups describes which elements are reduced to one: outer are the dimensions that remain, inner
+// those that are reduced.
 type groups struct {
 	full, outer, outerSteps, inner []int
 	within                         []int // places of a group's elements, from that of its first
 	gone                           []bool
 }
 
-// goneOf says which of some dimensions are among the axes.
+// goneOf reports for each dimension whether it is among the axes.
 func goneOf(dimensions int, axes []int) ([]bool, error) {
 	gone := make([]bool, dimensions)
 	for _, d := range axes {
@@ -78,7 +78,7 @@ func group(c *Call, dims, axes []int) (*groups, error) {
 	return g, nil
 }
 
-// shape is that of the outcome: the dimensions that go are 1, or not there.
+// shape returns that of the outcome: the dimensions that go are 1, or not there.
 func (g *groups) shape(keep bool) []int {
 	if !keep {
 		return g.outer
@@ -92,7 +92,7 @@ func (g *groups) shape(keep bool) []int {
 	return dims
 }
 
-// reduction is an op that reduces along axes.
+// reduction returns an op that reduces along axes.
 func reduction(kernels map[tensor.DType]func(keep bool) Kernel) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {

@@ -31,8 +31,8 @@ const parseBytes = 8 << 10
 // instructionBytes is what an instruction of a program takes, in both programs of a pattern.
 const instructionBytes = 128
 
-// measure is how many instructions the program of an expression has, about, and how many characters
-// its classes name.
+// measure returns how many instructions the program of an expression has, about, and how many
+// characters its classes name.
 func measure(re *syntax.Regexp) (instructions, runes int) {
 	instructions, runes = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
@@ -80,8 +80,8 @@ func (n *Node) newPattern(text string) (*pattern, error) {
 	return &pattern{plain, torn, size}, nil
 }
 
-// forbid takes stray out of what an expression matches. It is the last code point, so it can only
-// be the end of a range.
+// forbid excludes stray from the matches of an expression. It is the last code point, so it can
+// only be the end of a range.
 func forbid(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -101,7 +101,7 @@ func forbid(re *syntax.Regexp) {
 	}
 }
 
-// matchBytes is what a match takes, with its groups, in a list that grows.
+// matchBytes returns what a match takes, with its groups, in a list that grows.
 func (p *pattern) matchBytes() int64 { return 48 + 32*int64(p.plain.NumSubexp()+1) }
 
 // longMatch is from what number of bytes times instructions on a search runs concurrently with the
@@ -126,8 +126,8 @@ func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func(
 }
 
 // findConcurrently looks for matches in a goroutine of its own: nothing stops a search, whose time
-// may grow with the square of the text. When the context ends, the search goes on until it is done,
-// or the process is.
+// may grow with the square of the text. When the context ends, the search continues until it is
+// done, or the process ends.
 func (p *pattern) findConcurrently(c *Call, s string, most int) [][]int {
 	if c.Budget == nil {
 		return p.findNow(c, s, most)
@@ -290,7 +290,7 @@ func buildStaticRegexReplace(n *Node) (Kernel, error) {
 	return eachCharged(f), n.want(tensor.String)
 }
 
-// buildRegexReplace is the same with pattern and rewrite as inputs, which have to be known
+// buildRegexReplace returns the same with pattern and rewrite as inputs, which have to be known
 // beforehand.
 func buildRegexReplace(n *Node) (Kernel, error) {
 	if err := n.want(tensor.String, tensor.String, tensor.String); err != nil {

@@ -31,7 +31,7 @@ func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 plac
 	}}
 }
 
-// place is the number of boundaries, which ascend, that stand before v.
+// place is the number of boundaries, which ascend, that are before v.
 type place[T number] func(boundaries []T, v T) int
 
 // upperBound counts the boundaries that aren't above v: of a NaN all.
@@ -89,8 +89,8 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 	}
 }
 
-// buildBucketize is the op with boundaries as attribute, which tf.Transform doesn't use but users
-// may.
+// buildBucketize returns the op with boundaries as attribute, which tf.Transform doesn't use but
+// users may.
 func buildBucketize(n *Node) (Kernel, error) {
 	boundaries := n.attr("boundaries").GetList().GetF()
 	n.Out = []tensor.DType{tensor.Int32}

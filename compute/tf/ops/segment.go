@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as
-// many segments as input 2 says. A row of a negative segment is left out.
+// unsorted returns an op that reduces the rows of input 0 that have the same segment in input 1, of
+// as many segments as input 2 says. A row of a negative segment is left out.
 func unsorted(kernels byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(3); err != nil {
@@ -70,8 +70,7 @@ func foldSegments[T number](c *Call, a *tensor.Array[T], ids []int, segments int
 	return nil
 }
 
-// above and under go on from a NaN as if it hadn't been there, which Max and Min of a dense tensor
-// don't.
+// above and under ignore a NaN, which Max and Min of a dense tensor don't.
 func above[T number](a, b T) T {
 	if a > b {
 		return a
@@ -145,7 +144,8 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 			if id >= segments {
 				return fmt.Errorf("segment %d of %d", id, segments)
 			}
-			if id >= 0 && sizes[id] > 0 { // TensorFlow leaves the separator out after nothing but empty strings
+			// TensorFlow leaves the separator out after nothing but empty strings.
+			if id >= 0 && sizes[id] > 0 {
 				c.chargeText(len(separator))
 				sizes[id] += len(separator)
 			}
@@ -167,7 +167,8 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 			texts[id] = append(texts[id], a.Data[i]...)
 		}
 		for id, text := range texts {
-			out[id] = unsafe.String(unsafe.SliceData(text), len(text)) // nothing else has these bytes
+			// Nothing else refers to these bytes.
+			out[id] = unsafe.String(unsafe.SliceData(text), len(text))
 		}
 		return nil
 	}, n.wantInts(1, 2)

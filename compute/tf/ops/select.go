@@ -35,7 +35,7 @@ func buildSelect(n *Node) (Kernel, error) {
 }
 
 // buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or
-// says which rows to take.
+// selects the rows.
 func buildSelectRows(n *Node) (Kernel, error) {
 	pick, err := buildSelect(n)
 	if err != nil {
@@ -80,7 +80,7 @@ func selected[T tensor.Element](c *Call) error {
 	return nil
 }
 
-// buildClip is min(max(x, input 1), input 2).
+// buildClip returns min(max(x, input 1), input 2).
 func buildClip(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
 		return nil, err

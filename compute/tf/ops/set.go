@@ -30,7 +30,8 @@ func buildSetOperation(n *Node) (Kernel, error) {
 	return k, nil
 }
 
-// setOperations say of an element that is in a, in b, or in both, whether it stays.
+// setOperations determine for an element that is in a, in b, or in both, whether it is in the
+// result.
 var setOperations = map[string]func(inA, inB bool) bool{
 	"a-b":          func(inA, inB bool) bool { return inA && !inB },
 	"b-a":          func(inA, inB bool) bool { return inB && !inA },

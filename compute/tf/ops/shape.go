@@ -187,7 +187,7 @@ func buildSqueeze(n *Node) (Kernel, error) {
 	})
 }
 
-// buildBroadcastArgs is the shape that two shapes broadcast to.
+// buildBroadcastArgs returns the shape that two shapes broadcast to.
 func buildBroadcastArgs(n *Node) (Kernel, error) {
 	if err := n.takes(2); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type Coords struct {
 	Dims    []int         // its dense shape
 }
 
-// sparseArg is a sparse tensor as ops take it: in three inputs from place at on.
+// sparseArg returns a sparse tensor as ops take it: in three inputs from place at on.
 func sparseArg(c *Call, at int) (Coords, error) {
 	s := Coords{indices: c.ints(at), Values: c.tensor(at + 1), Dims: c.ints(at + 2)}
 	shape := c.tensor(at).Shape()
@@ -27,10 +27,10 @@ func sparseArg(c *Call, at int) (Coords, error) {
 	return s, allowSparse(s.Dims)
 }
 
-// SparseOf is a sparse tensor of its three parts: indices, values and dense shape.
+// SparseOf returns a sparse tensor of its three parts: indices, values and dense shape.
 func SparseOf(parts []Value) (Coords, error) { return sparseArg(&Call{In: parts}, 0) }
 
-// allowSparse is allow for a shape of which only a few elements are there.
+// allowSparse is like allow, for a shape of which only a few elements exist.
 func allowSparse(dims []int) error {
 	for _, d := range dims {
 		if d < 0 {
@@ -40,7 +40,7 @@ func allowSparse(dims []int) error {
 	return nil
 }
 
-// Index is where value i stands.
+// Index returns the position of value i.
 func (s Coords) Index(i int) []int { return s.indices[i*len(s.Dims) : (i+1)*len(s.Dims)] }
 
 // sparseOutputs are the names of three outputs that make a sparse tensor.
@@ -162,7 +162,7 @@ func buildSparseReorder(n *Node) (Kernel, error) {
 	}, n.wantSparse(0)
 }
 
-// counting is 0, 1, 2, ...
+// counting returns 0, 1, 2, ...
 func counting(n int) []int {
 	list := make([]int, n)
 	for i := range list {

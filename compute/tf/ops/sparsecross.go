@@ -84,7 +84,7 @@ func hashCross(key uint64, buckets int) func([]uint64) int64 {
 	}
 }
 
-// textAt is an integer in decimal, or a string itself.
+// textAt returns an integer in decimal, or a string itself.
 func textAt(t tensor.Tensor, i int) string {
 	if a, ok := t.(*tensor.Array[int64]); ok {
 		return strconv.FormatInt(a.Data[i], 10)
@@ -158,7 +158,7 @@ func crossColumns[T any](c *Call, parts int, at func(tensor.Tensor, int) T) (col
 	return columns, max(rows, 0), nil
 }
 
-// fingerprintAt is an integer itself, or the fingerprint of a string.
+// fingerprintAt returns an integer itself, or the fingerprint of a string.
 func fingerprintAt(t tensor.Tensor, i int) uint64 {
 	if a, ok := t.(*tensor.Array[int64]); ok {
 		return uint64(a.Data[i])

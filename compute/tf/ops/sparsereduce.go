@@ -47,7 +47,7 @@ func sparseMaxima(r sparseReducer) byType {
 	}
 }
 
-// reduceSparse folds the values that are there. Where there are none the outcome is 0.
+// reduceSparse reduces the existing values. Where there are none the outcome is 0.
 func reduceSparse[T number](r sparseReducer, f func(a, b T) T) Kernel {
 	return func(c *Call) error {
 		s, err := sparseArg(c, 0)

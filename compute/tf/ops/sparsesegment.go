@@ -80,7 +80,7 @@ func sumRows[T floating](c *Call, by scale) error {
 	return nil
 }
 
-// countSegments is input 3, or one more than the last of the segments, which must not fall.
+// countSegments returns input 3, or one more than the last of the segments, which must not fall.
 func countSegments(c *Call, ids []int) (int, error) {
 	segments := 0
 	for i, id := range ids {

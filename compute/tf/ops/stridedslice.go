@@ -29,7 +29,7 @@ func buildStridedSlice(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1, 2, 3)
 }
 
-// view is what x[begin:end:stride, ...] is of a tensor of shape from, as in Python.
+// view returns what x[begin:end:stride, ...] is of a tensor of shape from, as in Python.
 func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []int, err error) {
 	if len(begin) != len(end) || len(end) != len(strides) || len(begin) > 31 {
 		return 0, nil, nil, fmt.Errorf("slice begins at %v, ends at %v and has strides %v", begin, end, strides)
@@ -69,7 +69,7 @@ func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []
 	return start, dims, steps, nil
 }
 
-// consumed is how many dimensions the places from i on are about.
+// consumed returns how many dimensions the places from i on are about.
 func (s slicer) consumed(i, places int) int {
 	n := 0
 	for ; i < places; i++ {
@@ -80,7 +80,7 @@ func (s slicer) consumed(i, places int) int {
 	return n
 }
 
-// along is the first element and the number of elements along one dimension.
+// along returns the first element and the number of elements along one dimension.
 func (s slicer) along(dim, begin, end, stride, bit int) (first, size int, err error) {
 	if stride == 0 {
 		return 0, 0, fmt.Errorf("stride is 0")

@@ -11,9 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// eachText is the kernel of a function that makes a short string of an element, or returns a part
-// of it. A string that is made is charged afterwards: a function whose strings may be long charges
-// them itself, with eachCharged.
+// eachText returns the kernel of a function that makes a short string of an element, or returns a
+// part of it. A string that is made is charged afterwards: a function whose strings may be long
+// charges them itself, with eachCharged.
 func eachText[T tensor.Element](f func(T) string) Kernel {
 	return eachCharged(func(c *Call, v T) string {
 		s := f(v)
@@ -25,7 +25,7 @@ func eachText[T tensor.Element](f func(T) string) Kernel {
 	})
 }
 
-// eachCharged is the kernel of a function that charges itself for the string it makes of an
+// eachCharged returns the kernel of a function that charges itself for the string it makes of an
 // element.
 func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	return func(c *Call) error {
@@ -38,7 +38,7 @@ func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	}
 }
 
-// joinedSize is how long strings are together, with what stands between them.
+// joinedSize returns how long strings are together, with what stands between them.
 func joinedSize(parts []string, separator string) int {
 	size := len(separator) * max(0, len(parts)-1)
 	for _, p := range parts {
@@ -123,8 +123,8 @@ func buildSplitStrings(n *Node) (Kernel, error) {
 	return splitting(n, func(line, separator string) []string { return splitLine(line, separator, most) })
 }
 
-// buildSplitAtAny is the op that was before: it cuts at each of some bytes, or where there are none
-// of them between all bytes.
+// buildSplitAtAny returns the op that was before: it cuts at each of some bytes, or where there are
+// none of them between all bytes.
 func buildSplitAtAny(n *Node) (Kernel, error) {
 	skip := n.Boolean("skip_empty", true)
 	return splitting(n, func(line, separators string) []string {

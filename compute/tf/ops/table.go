@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Table is a hash table that a graph looks things up in. Once a graph is compiled that asks it, it
-// doesn't change.
+// Table is a hash table that a graph looks values up in. It doesn't change after a graph that uses
+// it was compiled.
 type Table struct {
 	Key, Value tensor.DType
 
@@ -19,7 +19,7 @@ type Table struct {
 // mapped is a table of known types.
 type mapped[K, V tensor.Element] struct{ entries map[K]V }
 
-// EmptyTable is a table that is still to be filled.
+// EmptyTable returns a table without entries, for Fill.
 func EmptyTable(name string, key, value tensor.DType) (*Table, error) {
 	if key != tensor.String && key != tensor.Int64 && key != tensor.Int32 {
 		return nil, fmt.Errorf("table with keys of type %v", key)
@@ -27,11 +27,11 @@ func EmptyTable(name string, key, value tensor.DType) (*Table, error) {
 	return &Table{Key: key, Value: value, name: name}, nil
 }
 
-// mapBytes is what an entry of a table takes, but for the bytes of its strings.
+// mapBytes is the memory of an entry of a table, except the bytes of its strings.
 const mapBytes = 96
 
-// Fill fills the table with keys and values, which are as many. To fill it again with the same
-// changes nothing. What it takes is charged to b.
+// Fill fills the table with keys and as many values. Filling it again with the same has no effect.
+// Its memory is charged to b.
 func (t *Table) Fill(b *Budget, keys, values tensor.Tensor) (err error) {
 	if keys == nil {
 		keys = tensor.Empty(t.Key)
@@ -95,7 +95,7 @@ func entries[K, V tensor.Element](b *Budget, keys []K, values []V) (Value, error
 	return m, nil
 }
 
-// fixedTable is the table that input 0 always is.
+// fixedTable returns the table that input 0 always is.
 func (n *Node) fixedTable() (*Table, error) {
 	if len(n.In) == 0 {
 		return nil, fmt.Errorf("has no inputs")
@@ -110,7 +110,7 @@ func (n *Node) fixedTable() (*Table, error) {
 	return t, nil
 }
 
-// buildFind looks up input 1. What isn't there becomes input 2.
+// buildFind looks up input 1. The value of a missing key is input 2.
 func buildFind(n *Node) (Kernel, error) {
 	t, err := n.fixedTable()
 	if err != nil {

@@ -44,8 +44,8 @@ func unique[T tensor.Element](out tensor.DType, counts bool) (Kernel, error) {
 	return nil, fmt.Errorf("out_idx is %v: %w", out, errType)
 }
 
-// uniqueInto lists the elements in the order in which they come first, and says for each input
-// which it is.
+// uniqueInto lists the elements in the order of their first occurrences, and sets for each input
+// the index of its element.
 func uniqueInto[T tensor.Element, I int32 | int64](counts bool) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)

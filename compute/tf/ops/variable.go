@@ -8,7 +8,7 @@ import (
 )
 
 // Variable is a variable that a graph reads. Graphs that set variables while they run aren't
-// executed, so it is as good as a constant.
+// executed, so its value is constant.
 type Variable struct {
 	Name  string
 	DType tensor.DType
@@ -17,10 +17,11 @@ type Variable struct {
 	read  func() (tensor.Tensor, error)
 }
 
-// Set says how its value is found. That is done once, when a node that reads it is compiled.
+// Set sets the function that returns the variable's value. It is called once, when a node that
+// reads the variable is compiled.
 func (v *Variable) Set(read func() (tensor.Tensor, error)) { v.value, v.read = nil, read }
 
-// Value is what it holds.
+// Value returns the variable's value.
 func (v *Variable) Value() (tensor.Tensor, error) {
 	if v.value != nil {
 		return v.value, nil
@@ -39,7 +40,7 @@ func (v *Variable) Value() (tensor.Tensor, error) {
 	return t, nil
 }
 
-// fixedVariable is the value of the variable that input 0 always is.
+// fixedVariable returns the value of the variable that input 0 always is.
 func (n *Node) fixedVariable() (tensor.Tensor, error) {
 	if len(n.In) == 0 {
 		return nil, errors.New("has no inputs")

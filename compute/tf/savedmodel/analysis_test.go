@@ -13,9 +13,9 @@ import (
 //go:embed testdata/older.py
 var olderScript string
 
-// TensorFlow 2.16 and the parts of TFX that read models make of every raw row what
-// transform-then-model makes of it in Go: rows with missing values and with words out of the
-// vocabularies are among them.
+// TensorFlow 2.16 and the parts of TFX that read models compute the same for every raw row as
+// transform-then-model in Go: rows with missing values and with words out of the vocabularies are
+// among them.
 func TestOlderTensorFlowAndTFXServeAsGoComputes(t *testing.T) {
 	t.Parallel()
 	for name, label := range map[string]string{"penguin": "species", "taxi": "tips"} {

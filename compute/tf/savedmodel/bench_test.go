@@ -90,7 +90,7 @@ func exportBoth(tb testing.TB, peer *tftest.Peer, m Model) (ours, theirs float64
 	return ours, theirs
 }
 
-// taxiModel is a network over the transformed features of the taxi data: numbers as they are,
+// taxiModel returns a network over the transformed features of the taxi data: numbers as they are,
 // integers one-hot. Its weights are random: the work of writing doesn't depend on them.
 func taxiModel(tb testing.TB) Model {
 	tb.Helper()

@@ -80,8 +80,8 @@ func (b *builder) build() error {
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
 var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
 
-// addTransform grafts the transform graph and adds the signature that shows what it makes of
-// examples.
+// addTransform grafts the transform graph and adds the signature that returns the transformed
+// features of examples.
 func (b *builder) addTransform(g *transformGraph) (err error) {
 	g.relax(b.model)
 	if b.eval {
@@ -215,7 +215,7 @@ func (b *builder) finish() (*corepb.SavedModel, error) {
 	return &corepb.SavedModel{SavedModelSchemaVersion: 1, MetaGraphs: []*corepb.MetaGraphDef{meta}}, nil
 }
 
-// addInit adds the node that runs after all initialisers and returns its name.
+// addInit adds the node that runs after all initializers and returns its name.
 func (b *builder) addInit() string {
 	var after []string
 	for _, name := range b.inits {

@@ -6,7 +6,7 @@ import (
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// callAttrs are the attributes of a StatefulPartitionedCall of the function.
+// callAttrs returns the attributes of a StatefulPartitionedCall of the function.
 func callAttrs(def *functionpb.FunctionDef) attrs {
 	signature := def.GetSignature()
 	return attrs{

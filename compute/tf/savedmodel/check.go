@@ -18,9 +18,9 @@ import (
 // maxModelBytes bounds the graph that is read at once; protobuf itself allows no more.
 const maxModelBytes = 2<<30 - 1
 
-// Check says why dir holds no SavedModel that can be served: no saved_model.pb, one that does not
-// parse, no graph tagged "serve", no signature, an index of variables that does not parse, values
-// or an asset that are missing. It runs nothing.
+// Check returns an error if dir contains no SavedModel that can be served: no saved_model.pb, one
+// that does not parse, no graph tagged "serve", no signature, an index of variables that does not
+// parse, values or an asset that are missing. It runs nothing.
 func Check(dir string) error {
 	model, err := readModel(dir)
 	if err != nil {
@@ -81,8 +81,7 @@ func servingGraph(model *corepb.SavedModel) (*corepb.MetaGraphDef, error) {
 	return nil, errors.New(`saved_model.pb has no graph with the tag "serve"`)
 }
 
-// checkVariables reads the index, if the model has variables, and looks whether their values are
-// there.
+// checkVariables reads the index, if the model has variables, and checks that their values exist.
 func checkVariables(dir string, graph *corepb.MetaGraphDef) error {
 	prefix := filepath.Join(dir, "variables", "variables")
 	if _, err := os.Stat(prefix + ".index"); errors.Is(err, fs.ErrNotExist) {

@@ -61,8 +61,8 @@ func floatsAttr(values []float32) *attrpb.AttrValue {
 	return listAttr(&attrpb.AttrValue_ListValue{F: values})
 }
 
-// classesFile is where a model says what its classes are: a JSON list of strings. assets.extra is
-// the folder of a SavedModel that TensorFlow leaves to others and does not load (its
+// classesFile contains the names of a model's classes: a JSON list of strings. assets.extra is the
+// folder of a SavedModel that TensorFlow leaves to others and does not load (its
 // saved_model/README.md).
 const classesFile = "assets.extra/classes.json"
 
@@ -88,8 +88,8 @@ func (b *builder) writeClasses(dir string) error {
 	return nil
 }
 
-// ReadClasses are the ClassNames with which the SavedModel in dir was written; nil if it doesn't
-// say any.
+// ReadClasses returns the ClassNames with which the SavedModel in dir was written; nil if it has
+// none.
 func ReadClasses(dir string) ([]string, error) {
 	name := filepath.Join(dir, classesFile)
 	info, err := os.Stat(name)

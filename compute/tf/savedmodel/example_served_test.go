@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// The model that TFX's Trainer wrote of the penguins, asked without TensorFlow.
+// The penguin model that TFX's Trainer wrote, executed without TensorFlow.
 func ExampleOpen() {
 	model, err := savedmodel.Open("testdata/penguin/model")
 	if err != nil {

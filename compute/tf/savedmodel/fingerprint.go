@@ -31,7 +31,7 @@ const uuidField protowire.Number = 7
 
 // writeFingerprint writes fingerprint.pb, by which TensorFlow identifies models: FarmHash's
 // Fingerprint64 of the parts of the model, as tensorflow/cc/saved_model/fingerprinting.cc computes
-// it. data is model as it will stand in saved_model.pb; the variables are written already.
+// it. data is the content of saved_model.pb; the variables must have been written before.
 // TensorFlow's uuid is random, ours comes from the content: same model, same bytes.
 func writeFingerprint(dir string, model *corepb.SavedModel, data []byte) error {
 	index, err := os.ReadFile(filepath.Join(dir, "variables", "variables.index"))
@@ -71,7 +71,7 @@ func fingerprintOf(graph *corepb.MetaGraphDef, data, index []byte) (*corepb.Fing
 	return def, nil
 }
 
-// uuid is a number of 128 bits in decimal, padded to 20 digits.
+// uuid returns a number of 128 bits in decimal, padded to 20 digits.
 func uuid(data, index []byte) string {
 	h := sha256.New()
 	h.Write(data)

@@ -83,7 +83,7 @@ func (w *forward) float(op string, n nn.Node, in ...edge) edge {
 	return w.op(op, n.Name, attrs{"T": typeAttr(float32Type)}, in...)
 }
 
-// second is the second operand: a value, or a variable, which is read.
+// second returns the second operand: a value, or a variable, which is read.
 func (w *forward) second(n nn.Node) edge {
 	if t, ok := w.values[n.In[1]]; ok {
 		return t

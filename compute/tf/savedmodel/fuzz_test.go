@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// archived is a file of an archive.
+// archived returns a file of an archive.
 func archived(archive, name string) ([]byte, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {

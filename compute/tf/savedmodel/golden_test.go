@@ -41,7 +41,7 @@ func readGolden(t *testing.T) []golden {
 	return list
 }
 
-// penguin is TFX's model rebuilt: its weights, read from its bundle, in a net of ours.
+// penguin returns TFX's model rebuilt: its weights, read from its bundle, in a net of ours.
 func penguin(t *testing.T) Model {
 	t.Helper()
 	weights, err := tensorbundle.Open(filepath.Join("testdata", "penguin", "model", "variables", "variables"))

@@ -100,7 +100,7 @@ func eachFunction(a map[string]*attrpb.AttrValue, visit func(*attrpb.NameAttrLis
 	}
 }
 
-// nodeOf is the node in a reference: node, node:index or ^node.
+// nodeOf returns the node in a reference: node, node:index or ^node.
 func nodeOf(reference string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(reference, "^"), ":")
 	return name
@@ -109,8 +109,8 @@ func nodeOf(reference string) string {
 // colocationPrefix marks a node's name in the list _class.
 const colocationPrefix = "loc:@"
 
-// colocated are the nodes that this one has to be placed with. TensorFlow refuses a graph where one
-// is missing.
+// colocated returns the nodes that this one has to be placed with. TensorFlow refuses a graph where
+// one is missing.
 func colocated(node *nodepb.NodeDef) []string {
 	var names []string
 	for _, class := range node.GetAttr()["_class"].GetList().GetS() {

@@ -86,8 +86,8 @@ func readRecords(t *testing.T, name string, limit int) [][]byte {
 	return list
 }
 
-// model is a small net over all transformed features but the label: numbers as they are, integers
-// as one-hot.
+// model returns a small net over all transformed features but the label: numbers as they are,
+// integers as one-hot.
 func (c corpus) model() Model {
 	rng := rand.New(rand.NewPCG(5, 6))
 	g := &nn.Graph{Outputs: []nn.Output{{Name: "outputs", Node: "logits", Width: 3}}}
@@ -119,7 +119,7 @@ func (c corpus) model() Model {
 	return Model{Graph: g, TransformGraph: c.graph}
 }
 
-// columns are the transformed records as inputs of the graph.
+// columns returns the transformed records as inputs of the graph.
 func (c corpus) columns(t *testing.T) map[string]nn.Value {
 	t.Helper()
 	batch, err := example.Parse(c.spec, c.transformed...)
@@ -181,7 +181,8 @@ func TestGraftedGraphTransformsAsTransformDid(t *testing.T) {
 			got := serveGrafted(t, writeTemp(t, m), c.raw)
 			columns := c.columns(t)
 			equalBits(t, "transform_features", got.Features, columns)
-			near(t, "transform_features in a session", got.SessionFeatures, flat(columns)) // it divides by multiplying
+			// A session divides by multiplying.
+			near(t, "transform_features in a session", got.SessionFeatures, flat(columns))
 			want := evaluated(t, m.Graph, columns)
 			near(t, "serving_default", got.Served, want)
 			near(t, "session", got.Session, want)

@@ -54,8 +54,8 @@ def check(input):
     }
 `
 
-// The variables of a transform graph keep their values, whatever their type, next to a model's
-// variable of the same name.
+// The variables of a transform graph keep their values, of any type, next to a model's variable of
+// the same name.
 func TestTransformGraphsKeepTheirVariables(t *testing.T) {
 	t.Parallel()
 	graph := t.TempDir()

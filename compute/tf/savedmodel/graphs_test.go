@@ -89,7 +89,7 @@ func TestEveryTransformGraphIsServed(t *testing.T) {
 	sameAsGolden(t, cases, 100)
 }
 
-// sameAsGolden compares what models make of rows.json with what TensorFlow made of it with their
+// sameAsGolden compares the outputs of models for rows.json with those of TensorFlow for their
 // graphs. least is how many outputs that are.
 func sameAsGolden(t *testing.T, cases map[string]map[string]string, least int) {
 	t.Helper()

@@ -11,9 +11,10 @@ var pythonNames = []string{
 	"self",
 }
 
-// Keyword is the name by which predict_tensors is called with a feature: all but ASCII letters and
-// digits is _, arg_ stands before a digit, as TensorFlow itself does it, and _ behind a name that
-// Python has taken. Of features that would have the same, the second is called with _1 behind it.
+// Keyword returns the name by which predict_tensors is called with a feature: as in TensorFlow,
+// each character that isn't an ASCII letter or digit becomes _, a name that begins with a digit
+// gets the prefix arg_, and a name that Python has reserved the suffix _. If two features would
+// have the same name, the second one gets the suffix _1.
 func Keyword(feature string) string {
 	name := mapName(feature, func(r rune) bool { return r == '_' })
 	switch {

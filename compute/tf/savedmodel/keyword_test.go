@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// keywordScript calls a signature by keywords as a person writes them: a name that Python has taken
-// is a syntax error, or an argument that is there already.
+// keywordScript calls a signature by keywords as in a program: a name that is reserved in Python is
+// a syntax error, or an existing argument.
 const keywordScript = `
 def check(input):
     signature = tf.saved_model.load(input["model"]).signatures["predict_tensors"]

@@ -5,25 +5,25 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Model is what Write needs to know. Its signatures, each called with keyword arguments, are
+// Model is a model that Write can write. Its signatures, each called with keyword arguments, are
 //
 //   - serving_default: examples, string [-1], serialized tf.Examples, to the graph's outputs,
 //     float32 or int64 [-1, width]
 //   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its
-//     name as Python takes it (Keyword): trip_miles for trip-miles, class_ for class
+//     name as a Python argument (Keyword): trip_miles for trip-miles, class_ for class
 //   - transform_features, with a transform graph: examples to the dense transformed features, if
 //     there are any
 type Model struct {
 	Graph *nn.Graph
 
-	// Spec says how the raw features are parsed when there is no transform graph. Features the
-	// graph doesn't take aren't parsed. A feature without a shape (VarLen) may have as many values
-	// as its input is wide; absent ones are filled.
+	// Spec determines how the raw features are parsed if there is no transform graph. Features that
+	// the graph doesn't take aren't parsed. A feature without a shape (VarLen) may have as many
+	// values as its input is wide; absent ones are filled.
 	Spec example.Spec
 
-	// Defaults fills what a row lacks of a raw feature. Without one a VarLen feature is filled with
-	// 0 or "", and a row that lacks a feature with a shape and without Feature.Default is an error,
-	// as in TensorFlow.
+	// Defaults are the values of raw features that a row lacks. Without one a VarLen feature is
+	// filled with 0 or "", and a row that lacks a feature with a shape and without Feature.Default
+	// is an error, as in TensorFlow.
 	Defaults map[string]example.Default
 
 	// TransformGraph is the folder of a TFX TransformGraph artifact, "" for none. With it the
@@ -31,16 +31,16 @@ type Model struct {
 	TransformGraph string
 
 	// Labels are features that a request may leave out, although the transform graph takes them.
-	// Only WriteEval wants them.
+	// Only WriteEval requires them.
 	Labels []string
 
-	// Classes are what raw labels are, in the order of the model's outputs, where labels are words;
-	// else nil.
+	// Classes are the values of raw labels, in the order of the model's outputs, if labels are
+	// strings; else nil.
 	Classes []string
 
-	// ClassNames are what the logits stand for, in their order, of labels that are numbers too; two
-	// for a single logit, whose second one it speaks for. nil: the model has no classes, or they
-	// aren't known. They are kept in a file next to the model (ReadClasses), for callers that
-	// trains on from its weights.
+	// ClassNames are the classes that the logits represent, in their order, also if labels are
+	// numbers; two for a single logit, which is that of the second one. nil: the model has no
+	// classes, or they aren't known. They are kept in a file next to the model (ReadClasses), for
+	// trainings that start from its weights.
 	ClassNames []string
 }

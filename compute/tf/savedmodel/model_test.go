@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// tower is a model that holds every op of nn.Graph, over features of every kind and shape.
+// tower returns a model that holds every op of nn.Graph, over features of every kind and shape.
 func tower() Model {
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(name string, trainable bool, shape ...int) nn.Param {

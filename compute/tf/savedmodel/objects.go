@@ -93,8 +93,8 @@ func (o *objects) def() *corepb.SavedObjectGraph {
 	return &corepb.SavedObjectGraph{Nodes: o.nodes, ConcreteFunctions: o.functions}
 }
 
-// checkpoint is the same tree, number for number, as the checkpoint keeps it: with the keys of the
-// values.
+// checkpoint returns the same tree, number for number, as the checkpoint keeps it: with the keys of
+// the values.
 func (o *objects) checkpoint() *corepb.TrackableObjectGraph {
 	graph := &corepb.TrackableObjectGraph{}
 	for id, node := range o.nodes {

@@ -55,7 +55,7 @@ func (g *oldGraph) copying(f *function) *copying {
 	return &copying{function: f, graph: g, values: map[port]edge{}, copies: map[string]string{}}
 }
 
-// value is the function's own tensor for one of the top graph.
+// value returns the function's own tensor for one of the top graph.
 func (c *copying) value(reference string) (edge, error) {
 	p, err := portOf(reference)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *copying) copy(name string) (string, error) {
 	return own, nil
 }
 
-// ownAttrs are a node's attributes but for those that are about its place in the top graph: whom it
-// stands with, and the shapes that TensorFlow inferred there, which others may not hold against it.
+// ownAttrs returns a node's attributes except those that concern its place in the top graph: the
+// nodes that it is colocated with, and the shapes that TensorFlow inferred there.
 func ownAttrs(node *nodepb.NodeDef) attrs {
 	own := attrs(proto.CloneOf(node).GetAttr())
 	delete(own, "_class")
@@ -118,7 +118,7 @@ func ownAttrs(node *nodepb.NodeDef) attrs {
 	return own
 }
 
-// inputs are the inputs of a node as its copy has them.
+// inputs returns the inputs of a node as its copy has them.
 func (c *copying) inputs(node *nodepb.NodeDef) ([]string, error) {
 	var inputs []string
 	for _, reference := range node.GetInput() {
@@ -143,8 +143,8 @@ func (c *copying) inputs(node *nodepb.NodeDef) ([]string, error) {
 	return inputs, nil
 }
 
-// outside holds for nodes that are there before the function is called: arguments, assets, tables,
-// and what fills those.
+// outside reports whether a node exists before the function is called: arguments, assets, tables,
+// and the nodes that fill those.
 func (c *copying) outside(name string) bool {
 	p := port{node: name}
 	_, isArgument := c.values[p]
@@ -153,8 +153,8 @@ func (c *copying) outside(name string) bool {
 	return isArgument || isKnown || op == tableOp || slices.Contains(fillingOps, op)
 }
 
-// portable says why a node can't stand in a function. What is left are the ops whose outputs' names
-// are known: functions call them by name, top graphs count them.
+// portable returns why a node can't be part of a function. Only ops whose outputs' names are known
+// can be: functions call them by name, top graphs count them.
 func portable(node *nodepb.NodeDef) error {
 	op := node.GetOp()
 	switch _, known := ops.Find(op); {

@@ -53,8 +53,8 @@ func (g *oldGraph) findFillers() error {
 	return nil
 }
 
-// object is the object behind a tensor, if there is one: an asset, or a table, which becomes an
-// object when it is met.
+// object returns the object behind a tensor, if there is one: an asset, or a table, which becomes
+// an object when it is found.
 func (g *oldGraph) object(p port) (capture, bool, error) {
 	if c, ok := g.known[p]; ok {
 		return c, true, nil

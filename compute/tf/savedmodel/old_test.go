@@ -21,7 +21,7 @@ const (
 	oldFiller   = "transform/compute_and_apply_vocabulary/apply_vocab/text_file_init/InitializeTableFromTextFileV2"
 )
 
-// oldEverything is the graph of TensorFlow 1 of that name, changed.
+// oldEverything returns the graph of TensorFlow 1 of that name, changed.
 func oldEverything(t *testing.T, change func(*corepb.MetaGraphDef)) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestOtherGraphsOfTensorFlow1AreServed(t *testing.T) {
 	sameAsGolden(t, map[string]map[string]string{"old_everything": old}, 800)
 }
 
-// placedWith is the attribute of a node that is to be placed with another.
+// placedWith returns the attribute of a node that is to be placed with another.
 func placedWith(name string) *attrpb.AttrValue {
 	return listAttr(&attrpb.AttrValue_ListValue{S: [][]byte{[]byte(colocationPrefix + name)}})
 }
@@ -135,7 +135,7 @@ const boolType = typepb.DataType_DT_BOOL
 
 var trueConst = &tensorpb.TensorProto{Dtype: boolType, TensorShape: shapeProto(), BoolVal: []bool{true}}
 
-// Assertions stay, and what is there before the function is called is not waited for.
+// Assertions are kept, and nodes that exist before the function is called are not waited for.
 func TestAssertionsOfTensorFlow1AreCarriedOver(t *testing.T) {
 	t.Parallel()
 	graph := oldEverything(t, func(g *corepb.MetaGraphDef) {

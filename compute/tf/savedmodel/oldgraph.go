@@ -18,9 +18,9 @@ type oldGraph struct {
 	functions []*function
 	number    int64 // at the end of the last function's name
 
-	known   map[port]capture // by tensor: the objects so far, of assets, and of tables that were met
+	known   map[port]capture // the objects so far by tensor: assets, and tables that were found
 	fillers map[port]string  // by table: the node that fills it
-	tables  []port           // that were met, in that order
+	tables  []port           // that were found, in that order
 }
 
 // modernise finds the transform function of a graph of TensorFlow 1 (force_tf_compat_v1), where a
@@ -88,7 +88,8 @@ func (g *oldGraph) newFunction(name string) *function {
 	return f
 }
 
-// transformFunction is what lies between the inputs and the outputs of the signature.
+// transformFunction returns the function of the nodes between the inputs and the outputs of the
+// signature.
 func (g *oldGraph) transformFunction(s graph.Signature) (*function, error) {
 	inputs, outputs := s.Tensors()
 	f := g.newFunction("transform_fn")

@@ -54,8 +54,8 @@ func opCases() map[string]nn.Node {
 	return cases
 }
 
-// opInputs are the rows. y has the numbers in another order; finite has those that sums of products
-// can hold.
+// opInputs returns the rows. y has the numbers in another order; finite has those that sums of
+// products can hold.
 func opInputs() map[string]nn.Value {
 	x, y, finite, column := nn.Floats(4, numbers...), nn.Floats(4), nn.Floats(4), nn.Floats(1)
 	words, ids, places := nn.Strings(2), nn.Ints(2), nn.Ints(2)
@@ -72,7 +72,7 @@ func opInputs() map[string]nn.Value {
 	return map[string]nn.Value{"x": x, "y": y, "finite": finite, "column": column, "words": words, "ids": ids, "places": places}
 }
 
-// opModel is a model of the one node, with the inputs and params that it takes.
+// opModel returns a model of the one node, with the inputs and params that it takes.
 func opModel(t *testing.T, node nn.Node, inputs map[string]nn.Value) Model {
 	t.Helper()
 	node.Name = "out"

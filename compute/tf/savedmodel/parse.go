@@ -10,17 +10,20 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// feature is one tensor, or what a sparse or ragged one consists of, as it is put together of
-// columns of tf.Examples.
+// feature is one tensor, or the parts of a sparse or ragged one, which are composed of columns of
+// tf.Examples.
 type feature struct {
-	name     string
-	dtype    typepb.DataType
-	layout   graph.Layout
-	column   string                // that holds the values
-	shape    []int                 // dense: of one row; sparse, with indices: its bounds in each dimension
-	fallback *tensorpb.TensorProto // dense: the value of a row without the feature; nil makes that an error
-	indices  []string              // sparse: columns with the place of each value, one a dimension; none: its number in the row
-	splits   typepb.DataType       // ragged: of the row splits
+	name   string
+	dtype  typepb.DataType
+	layout graph.Layout
+	column string // that holds the values
+	shape  []int  // dense: the shape of one row; sparse, with indices: the limits of each dimension
+	// dense: the value of a row without the feature; nil: such a row is an error
+	fallback *tensorpb.TensorProto
+	// sparse: columns with the position of each value, one for each dimension; none: its number in
+	// the row
+	indices []string
+	splits  typepb.DataType // ragged: of the row splits
 }
 
 // parsed is a column: a dense one has values alone, a sparse one all but splits, a ragged one
@@ -36,7 +39,7 @@ type column struct {
 	splits   typepb.DataType
 }
 
-// columnsOf are the columns of each layout that features need, each once.
+// columnsOf returns the columns of each layout that features need, each once.
 func columnsOf(features []feature) map[graph.Layout][]column {
 	columns := map[graph.Layout][]column{}
 	add := func(layout graph.Layout, c column) {
@@ -122,7 +125,8 @@ func columnTypes(columns []column) []typepb.DataType {
 	return types
 }
 
-// defaultValue is the fallback; an empty list of the type says that a row has to have the feature.
+// defaultValue returns the fallback; an empty list of the type says that a row has to have the
+// feature.
 func (c column) defaultValue() *tensorpb.TensorProto {
 	if c.fallback == nil {
 		return &tensorpb.TensorProto{Dtype: c.dtype, TensorShape: shapeProto(0)}
@@ -130,8 +134,8 @@ func (c column) defaultValue() *tensorpb.TensorProto {
 	return c.fallback
 }
 
-// filled is the value v, a scalar, in every element of the shape: a typed list shorter than its
-// shape repeats its last.
+// filled returns the value v, a scalar, in every element of the shape: a typed list shorter than
+// its shape repeats its last.
 func filled(v *tensorpb.TensorProto, shape []int) *tensorpb.TensorProto {
 	v.TensorShape = shapeProto(shape...)
 	return v

@@ -31,7 +31,7 @@ func dtypeOf(k nn.ValueKind) typepb.DataType {
 	}
 }
 
-// shapeProto is a shape; -1 stands for a dimension not known before the data are there.
+// shapeProto returns a shape; -1 stands for a dimension not known before the data are there.
 func shapeProto(dims ...int) *shapepb.TensorShapeProto {
 	shape := &shapepb.TensorShapeProto{}
 	for _, d := range dims {
@@ -99,7 +99,7 @@ func int32Const(v int) *tensorpb.TensorProto {
 	return &tensorpb.TensorProto{Dtype: int32Type, TensorShape: shapeProto(), IntVal: []int32{int32(v)}}
 }
 
-// shapeConst is a shape as ops take it: a list of int32.
+// shapeConst returns a shape as ops take it: a list of int32.
 func shapeConst(dims ...int) *tensorpb.TensorProto {
 	content := []byte{}
 	for _, d := range dims {

@@ -70,7 +70,7 @@ func rawType(k example.Kind) typepb.DataType {
 	}
 }
 
-// defaultConst is a default as a scalar.
+// defaultConst returns a default as a scalar.
 func defaultConst(dtype typepb.DataType, d example.Default) *tensorpb.TensorProto {
 	switch dtype {
 	case int64Type:

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Served is a SavedModel, ours or anyone's, that is asked in Go what TensorFlow Serving would
-// answer. It may be used by any number of goroutines at once.
+// Served is a SavedModel, written by Stoker or by another program, that answers in Go as TensorFlow
+// Serving would. It may be used by several goroutines at the same time.
 type Served struct {
 	model      *graph.Model
 	signatures []graph.Signature
@@ -28,11 +28,11 @@ type Served struct {
 }
 
 // Signature is a function of a model under the name by which it is served: names, types and shapes
-// of what goes in and comes out.
+// of its inputs and outputs.
 type Signature = graph.Signature
 
-// Open reads the SavedModel in dir: that graph of it which has the tag "serve". Nothing is
-// executed, so that a model can be described whatever ops it has.
+// Open reads the SavedModel in dir: its graph with the tag "serve". It executes nothing, so that a
+// model with any ops can be described.
 func Open(dir string) (*Served, error) {
 	m, err := graph.Open(dir)
 	if err != nil {
@@ -45,50 +45,50 @@ func Open(dir string) (*Served, error) {
 	return &Served{model: m, signatures: signatures, programs: map[string]*graph.Program{}}, nil
 }
 
-// Signatures lists what the model can be asked, by name.
+// Signatures lists the signatures of the model by name.
 func (s *Served) Signatures() []Signature { return slices.Clone(s.signatures) }
 
-// Limit bounds what the model takes from now on. It has no effect on what has been compiled.
+// Limit sets the limits of the model. It has no effect on signatures that have been compiled.
 func (s *Served) Limit(limits graph.Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limits, s.session = limits, nil
 }
 
-// Rounded is the model with its variables rounded in another way (graph.Rounding). It has the
-// limits that s has by now, and restores and compiles on its own.
+// Rounded returns the model with its variables rounded in another way (graph.Rounding). It has the
+// current limits of s, and restores and compiles independently.
 func (s *Served) Rounded(r graph.Rounding) *Served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Served{model: s.model, signatures: s.signatures, limits: s.limits, rounding: r, programs: map[string]*graph.Program{}}
 }
 
-// CheckOps is an error for the ops of the model that the policy doesn't allow (graph.Policy).
+// CheckOps returns an error for the ops of the model that the policy doesn't allow (graph.Policy).
 func (s *Served) CheckOps(policy graph.Policy) error { return s.model.CheckOps(policy) }
 
 // Compile restores the model's variables, fills its tables, and makes the signature ready to run;
-// Run does it too where it hasn't been done. An op that isn't known is an error that names the op,
+// Run does the same if it hasn't been done. An op that isn't known is an error that names the op,
 // its node and the output that needs it.
 func (s *Served) Compile(signature string) error {
 	return s.CompileContext(context.Background(), signature)
 }
 
-// CompileContext is Compile until ctx ends.
+// CompileContext is Compile with a context: soon after ctx ends it returns an error.
 func (s *Served) CompileContext(ctx context.Context, signature string) error {
 	_, _, err := s.program(ctx, signature)
 	return err
 }
 
-// Run asks the model: inputs by name, then outputs by name. A sparse input x is three tensors,
-// x/indices, x/values and x/dense_shape, a ragged one x/values and x/row_splits, then
-// x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow has an error for is
-// one here too. What goes beyond the limits (Limit, graph.Limits) is an error with graph.ErrLimit
-// in its chain.
+// Run executes a signature: it takes the inputs by name, and returns the outputs by name. A sparse
+// input x is three tensors, x/indices, x/values and x/dense_shape, a ragged one x/values and
+// x/row_splits, then x/row_splits_1 and so on inwards; outputs are named in the same way. Inputs
+// for which TensorFlow has an error are an error here too. Exceeding the limits (Limit,
+// graph.Limits) is an error with graph.ErrLimit in its chain.
 func (s *Served) Run(signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	return s.RunContext(context.Background(), signature, inputs)
 }
 
-// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its
+// RunContext is Run with a context: soon after ctx ends it returns an error with the cause in its
 // chain.
 func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]tensor.Tensor) (map[string]tensor.Tensor, error) {
 	of, program, err := s.program(ctx, signature)
@@ -112,7 +112,7 @@ func (s *Served) RunContext(ctx context.Context, signature string, inputs map[st
 	return outputs, nil
 }
 
-// program is the signature, compiled.
+// program returns the signature, compiled.
 func (s *Served) program(ctx context.Context, name string) (Signature, *graph.Program, error) {
 	of, err := graph.Find(s.signatures, name)
 	if err != nil {
@@ -143,7 +143,7 @@ type tensorKey struct {
 	dtype tensor.DType
 }
 
-// keys are the names of the tensors of a signature's inputs or outputs, in the order of its
+// keys returns the names of the tensors of a signature's inputs or outputs, in the order of its
 // program.
 func keys(specs []graph.Spec) []tensorKey {
 	var list []tensorKey
@@ -188,7 +188,7 @@ func feed(args []ops.Value, specs []graph.Spec, inputs map[string]tensor.Tensor)
 	return checkShapes(specs, inputs)
 }
 
-// checkShapes checks what the signature says of the shapes of dense inputs.
+// checkShapes checks the shapes that the signature has for dense inputs.
 func checkShapes(specs []graph.Spec, inputs map[string]tensor.Tensor) error {
 	var faults []error
 	for _, spec := range specs {
@@ -209,13 +209,13 @@ func shapeText(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), "-1", "?")
 }
 
-// ParsesExamples says whether the model has an operation that reads serialized tf.Examples or
-// tf.SequenceExamples, or may: of Python code nobody knows.
+// ParsesExamples reports whether the model has an operation that reads serialized tf.Examples or
+// tf.SequenceExamples, or may have one: what Python code does is unknown.
 func (s *Served) ParsesExamples() bool {
 	return s.model.Has("ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample", "ParseSequenceExampleV2",
 		"ParseSingleSequenceExample", "ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
 }
 
-// MayFailBesides says whether the model has a node that runs for its effect alone and may have an
-// error, such as an assertion. Run doesn't run it.
+// MayFailBesides reports whether the model has a node that runs for its effect alone and may have
+// an error, such as an assertion. Run doesn't run it.
 func (s *Served) MayFailBesides() bool { return s.model.MayFailBesides() }

@@ -13,12 +13,12 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// node is a node of a graph, with the names of its inputs.
+// node returns a node of a graph, with the names of its inputs.
 func node(name, op string, inputs ...string) *nodepb.NodeDef {
 	return &nodepb.NodeDef{Name: name, Op: op, Input: inputs}
 }
 
-// libraryFunction is one of a library, which waits for the nodes in waited.
+// libraryFunction returns one of a library, which waits for the nodes in waited.
 func libraryFunction(name string, waited []string, nodes ...*nodepb.NodeDef) *functionpb.FunctionDef {
 	f := &functionpb.FunctionDef{Signature: &oppb.OpDef{Name: name}, NodeDef: nodes, ControlRet: map[string]string{}}
 	for i, w := range waited {
@@ -27,7 +27,7 @@ func libraryFunction(name string, waited []string, nodes ...*nodepb.NodeDef) *fu
 	return f
 }
 
-// servedGraph is a SavedModel of a graph and a library, and of nothing else.
+// servedGraph returns a SavedModel of a graph and a library, and of nothing else.
 func servedGraph(t *testing.T, nodes []*nodepb.NodeDef, library ...*functionpb.FunctionDef) *Served {
 	t.Helper()
 	graph := &graphpb.GraphDef{Node: nodes, Library: &functionpb.FunctionDefLibrary{Function: library}}

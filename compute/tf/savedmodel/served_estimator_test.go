@@ -12,7 +12,7 @@ import (
 //go:embed testdata/estimators.py
 var estimatorsScript string
 
-// What Estimators and Keras 2 export is asked in Go as TensorFlow 2.15 answers.
+// Models that Estimators and Keras 2 export answer in Go as in TensorFlow 2.15.
 func TestEstimatorsAndKeras2AreAskedInGo(t *testing.T) {
 	t.Parallel()
 	var models map[string]savedModel

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// tensorOf is a value as a tensor of [rows, width].
+// tensorOf returns a value as a tensor of [rows, width].
 func tensorOf(t *testing.T, v nn.Value) tensor.Tensor {
 	t.Helper()
 	shape := []int{(len(v.Floats) + len(v.Ints) + len(v.Strings)) / v.Width, v.Width}
@@ -35,7 +35,7 @@ func tensorOf(t *testing.T, v nn.Value) tensor.Tensor {
 	return denseOf(t, shape, v.Floats)
 }
 
-// answered are the numbers of outputs.
+// answered returns the numbers of outputs.
 func answered(t *testing.T, got map[string]tensor.Tensor) outputs {
 	t.Helper()
 	list := outputs{}
@@ -105,7 +105,7 @@ func TestModelWithATransformGraphIsAskedInGo(t *testing.T) {
 	}
 }
 
-// renamedOp is a copy of the penguin model in which a node of a function has another op.
+// renamedOp returns a copy of the penguin model in which a node of a function has another op.
 func renamedOp(t *testing.T, from, to string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,8 +143,7 @@ func eachNode(model *corepb.SavedModel, visit func(*nodepb.NodeDef)) {
 	}
 }
 
-// A model can be described whatever it holds; what can't be executed is an error when that is asked
-// for.
+// Any model can be described; ops that can't be executed are an error at execution.
 func TestAnOpThatIsNotKnownIsNamedWithItsNodeAndTheOutput(t *testing.T) {
 	t.Parallel()
 	s := openServed(t, renamedOp(t, "Relu", "Reluctant"))
@@ -183,7 +182,8 @@ func FuzzServed(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Run(signature.Name, map[string]tensor.Tensor{"examples": in}) // an error is fine, a panic isn't
+			// An error is fine, a panic isn't.
+			s.Run(signature.Name, map[string]tensor.Tensor{"examples": in})
 		}
 	})
 }

@@ -98,8 +98,8 @@ func compareModel(t *testing.T, m savedModel) {
 }
 
 // compareTensors wants equal integers and strings. Floats may differ by 1e-5 of the larger of 1 and
-// what is wanted: in 11 layers each sum is added up in another order, and what exp and its kin give
-// differs by a few units in the last place.
+// the expected value: in 11 layers each sum is added up in another order, and the results of exp
+// and similar functions differ by a few units in the last place.
 func compareTensors(t *testing.T, name string, got, want tensor.Tensor) {
 	t.Helper()
 	if got == nil || got.DType() != want.DType() || !slices.Equal(got.Shape(), want.Shape()) {

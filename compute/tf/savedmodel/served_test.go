@@ -68,7 +68,7 @@ func TestModelOfTFXIsAskedInGo(t *testing.T) {
 	}
 }
 
-// floatsOf are the numbers of a tensor.
+// floatsOf returns the numbers of a tensor.
 func floatsOf(t testing.TB, from tensor.Tensor) []float64 {
 	t.Helper()
 	var list []float64

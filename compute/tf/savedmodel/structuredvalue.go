@@ -36,7 +36,7 @@ func noneValue() *corepb.StructuredValue {
 	return &corepb.StructuredValue{Kind: &corepb.StructuredValue_NoneValue{NoneValue: &corepb.NoneValue{}}}
 }
 
-// specDict is {key: TensorSpec}.
+// specDict returns {key: TensorSpec}.
 func specDict(specs []tensorSpec) *corepb.StructuredValue {
 	fields := map[string]*corepb.StructuredValue{}
 	for _, s := range specs {
@@ -45,13 +45,14 @@ func specDict(specs []tensorSpec) *corepb.StructuredValue {
 	return dictValue(fields)
 }
 
-// keywordSignature is the input signature of a function called by keywords alone: ((), {key:
+// keywordSignature returns the input signature of a function called by keywords alone: ((), {key:
 // TensorSpec}).
 func keywordSignature(specs []tensorSpec) *corepb.StructuredValue {
 	return tupleValue(tupleValue(), specDict(specs))
 }
 
-// noArguments is Python's FullArgSpec of a function without arguments, as tf.function saves it.
+// noArguments returns Python's FullArgSpec of a function without arguments, as tf.function saves
+// it.
 func noArguments() *corepb.FunctionSpec {
 	pair := func(key string, value *corepb.StructuredValue) *corepb.PairValue {
 		return &corepb.PairValue{Key: key, Value: value}

@@ -40,9 +40,9 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 	return table
 }
 
-// tableFunctions hangs under a table's object the functions by which tf.saved_model.load makes a
-// table of those attributes, fills it and takes it down. The one that fills has to be there, the
-// others are written here.
+// tableFunctions adds to a table's object the functions by which tf.saved_model.load creates a
+// table of those attributes, fills it and destroys it. The one that fills it must exist, the others
+// are written here.
 func (o *objects) tableFunctions(id int32, a attrs, create, initialize, destroy *function) {
 	create.output("table", create.op(tableOp, "hash_table", a), resourceType)
 	destroy.output("done", destroy.constant("done", int32Const(1)), int32Type)

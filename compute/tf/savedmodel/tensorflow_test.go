@@ -66,7 +66,7 @@ func near(t *testing.T, what string, got, want outputs) {
 	}
 }
 
-// evaluated is what Go computes from the graph's inputs.
+// evaluated returns what Go computes from the graph's inputs.
 func evaluated(t *testing.T, g *nn.Graph, inputs map[string]nn.Value) outputs {
 	t.Helper()
 	values, err := nn.Eval(g, inputs)
@@ -106,7 +106,7 @@ func TestTensorFlowServesEveryOpAsGoComputesIt(t *testing.T) {
 	compareVariables(t, m, got)
 }
 
-// asTensors is inputs as predict.py takes them: keyword, element type, width, elements.
+// asTensors returns inputs as predict.py takes them: keyword, element type, width, elements.
 func asTensors(inputs map[string]nn.Value) map[string]any {
 	list := map[string]any{}
 	for name, v := range inputs {

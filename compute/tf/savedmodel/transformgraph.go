@@ -22,7 +22,7 @@ type transformGraph struct {
 	model    *graph.Model
 	meta     *corepb.MetaGraphDef
 	function *functionpb.FunctionDef
-	captures []capture // what stands behind the function's last arguments
+	captures []capture // the objects that the function's last arguments represent
 	inits    []string  // nodes that fill tables
 	inputs   []feature
 	outputs  []transformOutput
@@ -130,7 +130,7 @@ func rawInputOf(in graph.Spec, composites []example.Composite) (feature, error) 
 	return ft, nil
 }
 
-// tensors is how many arguments a feature takes: a sparse one has indices, values and shape, a
+// tensors returns how many arguments a feature takes: a sparse one has indices, values and shape, a
 // ragged one values and row splits.
 func (ft feature) tensors() int {
 	return graph.Spec{Layout: ft.layout, Levels: 1}.Tensors()

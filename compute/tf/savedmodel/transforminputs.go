@@ -74,7 +74,7 @@ func (g *transformGraph) output(in nn.Input) (transformOutput, error) {
 	return out, nil
 }
 
-// width is the number of values a row has, if the shape says so.
+// width returns the number of values a row has, if the shape says so.
 func (o transformOutput) width() (int, bool) {
 	if len(o.shape) == 0 {
 		return 0, false
@@ -102,7 +102,7 @@ func (g *transformGraph) relax(m Model) {
 	}
 }
 
-// needed are the raw features that the inputs depend on.
+// needed returns the raw features that the inputs depend on.
 func (g *transformGraph) needed(inputs []nn.Input) map[string]bool {
 	results := g.function.GetSignature().GetOutputArg()
 	var from []string
@@ -122,8 +122,8 @@ func (g *transformGraph) needed(inputs []nn.Input) map[string]bool {
 	return features
 }
 
-// reachable are the nodes and arguments of a function that the references need. What the function
-// does besides giving results counts as needed always.
+// reachable returns the nodes and arguments of a function that the references need. The effects of
+// the function always count as needed.
 func reachable(def *functionpb.FunctionDef, references []string) map[string]bool {
 	nodes := map[string]*nodepb.NodeDef{}
 	for _, node := range def.GetNodeDef() {

@@ -83,8 +83,8 @@ func (b *builder) place(id int32, path []string) error {
 // reservedNames are the root's own children.
 var reservedNames = map[string]bool{"signatures": true, "variables": true, "trainable_variables": true, transformChild: true}
 
-// checkpointKey is where TensorFlow keeps the value of the variable at this place: dots in names
-// are doubled.
+// checkpointKey returns where TensorFlow keeps the value of the variable at this place: dots in
+// names are doubled.
 func checkpointKey(name string) string {
 	return strings.ReplaceAll(name, ".", "..") + valueSuffix
 }

@@ -17,8 +17,8 @@ def check(input):
     return [flat(m.signatures["transform_features"](examples=examples)["company_xf"]) for m in models]
 `
 
-// The folder that Transform ran in names the tables, so two versions of a graph may hold tables of
-// one name.
+// The names of tables come from the directory that Transform ran in, so two versions of a graph may
+// have tables of one name.
 func TestVersionsOfAGraphKeepTheirVocabulariesInOneProcess(t *testing.T) {
 	t.Parallel()
 	c := readCorpus(t, "taxi", "tips", 200)

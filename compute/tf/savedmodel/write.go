@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// Write writes the model into dir, which must not exist or be empty. saved_model.pb comes last, by
-// renaming: a folder that has it is whole. The same model gives the same bytes.
+// Write writes the model into dir, which must not exist or be empty. saved_model.pb is written
+// last, by renaming: a directory that has it is complete. The same model gives the same bytes.
 func Write(dir string, m Model) error {
 	return write(dir, m, false)
 }
 
-// Writable says why Write would refuse the model, whatever its weights: a training had better know
-// before it begins.
+// Writable returns the error with which Write would refuse the model whatever its weights are, so
+// that a training can fail before it begins.
 func Writable(m Model) error {
 	b, err := newBuilder(m)
 	if err == nil {

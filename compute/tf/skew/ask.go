@@ -20,8 +20,8 @@ type asker interface {
 	// name is go or tensorflow.
 	name() string
 
-	// ask gives an answer to each question, or none at all. An error that is unable is about
-	// whoever asks; any other is the model's.
+	// ask gives an answer to each question, or none at all. An error that is unable is about the
+	// implementation that executes the model; any other is about the model.
 	ask(ctx context.Context, questions []question) ([]map[string]column, error)
 
 	// askEach returns for each question the error that the model has for it, nil for none. An error
@@ -38,14 +38,14 @@ type unable struct{ error }
 
 // modelError is an error that the model has for the rows of a question.
 type modelError struct {
-	question int // of the list that was asked
+	question int // of the list of requested ones
 	error
 	missing string // the feature that the rows lack, "" for another error
 }
 
 func (e modelError) Unwrap() error { return e.error }
 
-// askers are those that are there, he whose word counts last.
+// askers returns the available ones, with the decisive one last.
 func askers(q Question, model *savedmodel.Served) []asker {
 	list := []asker{reader{q, model}}
 	if q.Python != "" {
@@ -54,7 +54,7 @@ func askers(q Question, model *savedmodel.Served) []asker {
 	return list
 }
 
-// maxVariableBytes is up to which size a model's variables are read into the memory of whoever
+// maxVariableBytes limits the size of variables that are read into the memory of the process that
 // compares. It is a model that others wrote, and a worker has no more than that to spare.
 const maxVariableBytes = 2 << 30
 
@@ -122,7 +122,7 @@ func (r reader) askEach(ctx context.Context, questions []question) (failures []e
 	return failures, nil
 }
 
-// requiredFeature is how our reader says that a row lacks a feature.
+// requiredFeature is the message of Go's reader for a row that lacks a feature.
 var requiredFeature = regexp.MustCompile(`feature ("(?:[^"\\]|\\.)*"): [a-z0-9 ]+ is required but could not be found`)
 
 func missingIn(err error) string {
@@ -152,7 +152,7 @@ func join(answer, part map[string]column, first bool) {
 	}
 }
 
-// checkSize is an error for variables that are too large to be read along with other work.
+// checkSize returns an error for variables that are too large to be read along with other work.
 func checkSize(model string) error {
 	files, err := filepath.Glob(filepath.Join(model, "variables", "variables.data-*"))
 	size := int64(0)
@@ -169,8 +169,8 @@ func checkSize(model string) error {
 	return err
 }
 
-// columns are a signature's outputs, row by row. An output that has no rows is left out, and so is
-// a ragged one.
+// columns returns a signature's outputs, row by row. An output that has no rows is left out, and so
+// is a ragged one.
 func columns(s savedmodel.Signature, outputs map[string]tensor.Tensor, rows int) (map[string]column, error) {
 	answer := map[string]column{}
 	for _, out := range s.Outputs {

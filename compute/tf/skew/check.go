@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// Question is what is compared with what. Paths are local.
+// Question has the files to compare. Paths are local.
 type Question struct {
 	Model string // the folder of the SavedModel: Format-Serving
 
@@ -21,81 +21,84 @@ type Question struct {
 	// has kept them.
 	Raw, Transformed []string
 
-	// Predictions is a file of what the model in memory said of the first rows of what it was
-	// evaluated on: of Transformed if there are any, else of Raw. It is as export.Predict writes
-	// it. "" or a file that isn't there: nobody said anything.
+	// Predictions is a file of the answers of the model in memory for the first rows of its
+	// evaluation data: of Transformed if there are any, else of Raw. It is as export.Predict writes
+	// it. "" or a file that doesn't exist: there are none.
 	Predictions string
 
-	// Memory is a file of what the model in memory said of rows that it was evaluated on, in any
-	// order, with the features that it was given of each: see memory. It counts where there are no
-	// Predictions. "" or a file that isn't there: nobody said anything.
+	// Memory is a file of the answers of the model in memory for rows of its evaluation data, in
+	// any order, with the features that it was given for each: see memory. It is used if there are
+	// no Predictions. "" or a file that doesn't exist: there are none.
 	Memory string
 
 	// TransformGraph is the transform graph that Transformed rows went through, "" if there is
 	// none.
 	TransformGraph string
 
-	// Synthetic are the rows that Synthesize made for a run without Raw, nil for none. They are
-	// asked in place of raw rows, and compared with what Memory has of each.
+	// Synthetic are the rows that Synthesize made for a run without Raw, nil for none. The model is
+	// called with them instead of raw rows, and its answers are compared with those in Memory.
 	Synthetic [][]byte
 
-	// Labels are raw features that requests don't have. They are taken out of the rows before the
-	// model is asked for its outputs.
+	// Labels are raw features that requests don't have. They are removed from the rows before the
+	// model is called.
 	Labels []string
 
-	// Schema is a schema file that names more of them: the features that it keeps out of its
-	// environment SERVING. "" for none.
+	// Schema is a schema file with more of them: the features that are not in its environment
+	// SERVING. "": there is none.
 	Schema string
 
-	Rows      int          // how many are asked, at most
-	Tolerance float64      // see DefaultTolerance
-	Python    string       // an interpreter that has TensorFlow, which is asked too; "" for none
-	Fallback  string       // one that is asked only where Go's reader can't execute all of the model, or finds it wrong: it takes seconds to start; "" for none
-	Logger    *slog.Logger `json:"-"`
+	Rows      int     // the largest number of rows that the model is called with
+	Tolerance float64 // see DefaultTolerance
+	// An interpreter that has TensorFlow, which executes the model too; "" for none.
+	Python string
+	// An interpreter that is used only if Go's reader can't execute all of the model, or finds it
+	// wrong: it takes seconds to start; "" for none.
+	Fallback string
+	Logger   *slog.Logger `json:"-"`
 }
 
-// DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the
-// largest number that the output has in that row, or in nine of ten rows where that is more. Both
+// DefaultTolerance is the difference that two answers may have: so much absolutely, and so much of
+// the largest number that the output has in that row, or in nine of ten rows if that is more. Both
 // sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the
-// same terms in another order; what they differ by grows with the terms, so that a row whose answer
-// is small by chance has no smaller error. A weight, a vocabulary or a feature that is not the same
-// shows in the first digits. Where answers lie farther apart, what rounding changes of each is
-// found out, and allowed besides: see rounding.go.
+// same terms in another order; the difference grows with the terms, so that a row whose answer is
+// small by chance has no smaller error. A different weight, vocabulary or feature changes the first
+// digits. If answers differ more, the effect of rounding on each is determined and allowed in
+// addition: see rounding.go.
 const DefaultTolerance = 1e-5
 
-// DefaultRows is how many rows are asked: most of what a feature can look like is among them, and
-// they cost milliseconds.
+// DefaultRows is the default number of rows: they include most of the usual values of a feature,
+// and take milliseconds.
 const DefaultRows = 100
 
-// Report is what was found.
+// Report is the result of a check.
 type Report struct {
 	Rows   int     // that were compared
 	Asked  int     // that the serving signature answered
-	MaxAbs float64 // the largest difference that was found, of those numbers that are finite on both sides
-	Raw    bool    // whether the rows went in raw, as requests do
+	MaxAbs float64 // the largest difference between numbers that are finite on both sides
+	Raw    bool    // whether the rows were raw, as in requests
 
-	// Synthetic says that the rows were made of the transform graph's raw schema, as the run has no
-	// raw examples.
+	// Synthetic reports whether the rows were made from the transform graph's raw schema because
+	// the run has no raw examples.
 	Synthetic bool
 
-	By   []string // who asked the files: go, tensorflow
+	By   []string // the implementations that executed the files: go, tensorflow
 	Note string   // what was not compared, and why
 
-	// NotCompared says why no output of the serving signature was compared with what the model in
-	// memory said, "" where one was.
+	// NotCompared is the reason why no output of the serving signature was compared with the
+	// answers of the model in memory; "" if one was.
 	NotCompared string
 
-	Differences []Difference // beyond the tolerance, none if all is well. The first few of them
+	Differences []Difference // the first few beyond the tolerance; none if all answers are right
 }
 
-// Difference is one answer that is not what it should be.
+// Difference is one answer that differs from the expected one.
 type Difference struct {
-	By     string // who asked
+	By     string // the implementation that executed the files
 	Row    int    // of the raw rows, or of the transformed ones where there are no raw ones
 	Name   string // of the output, or of the transformed feature
 	Of     string // output or transformed feature
 	Served string // what the files answered
-	Want   string // what they should have
+	Want   string // the expected answer
 }
 
 func (d Difference) String() string {
@@ -105,11 +108,12 @@ func (d Difference) String() string {
 // maxDifferences bounds how many differences are reported.
 const maxDifferences = 10
 
-// Check asks the model in its files, and compares. Its serving signature is asked for rows without
-// their labels, as requests are, whether or not there is anything to compare its answers with. An
-// error is one of reading what was said of the rows, or of a model that has an error for a row that
-// it was evaluated on, or needs its label, or whose files are damaged. Rows that aren't
-// tf.Examples, and a model that nobody here can execute, are none: the note says so.
+// Check calls the model in its files, and compares its answers. Its serving signature is called
+// with rows without their labels, like requests, whether or not there is anything to compare its
+// answers with. Check returns an error if it can't read the answers for the rows, or if the model
+// has an error for a row that it was evaluated on, needs its label, or has damaged files. Rows that
+// aren't tf.Examples, and a model that can't be executed here, are no errors: the note mentions
+// them.
 func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
@@ -148,7 +152,7 @@ const (
 	asTransformed form = true
 )
 
-// compare asks the model all that is to be asked.
+// compare executes all calls of the model, and compares the answers.
 func compare(ctx context.Context, q Question, d data, model *savedmodel.Served, fed form) (Report, error) {
 	c := &check{question: q, data: d, fed: fed, askers: askers(q, model)}
 	if q.Fallback != "" {
@@ -186,16 +190,16 @@ func compare(ctx context.Context, q Question, d data, model *savedmodel.Served, 
 	return c.report(), nil
 }
 
-// alone says that our reader has answered and nobody else.
+// alone reports whether only Go's reader has answered.
 func (c *check) alone() bool { return len(c.verdicts) == 1 && c.verdicts[0].by == "go" }
 
-// doubted says that our reader found a difference in a model that others wrote, with nobody to say
-// the same.
+// doubted reports whether Go's reader found a difference in a model that another program wrote, and
+// nothing else has confirmed it.
 func (c *check) doubted() bool {
 	return c.data.memory != nil && c.alone() && len(c.verdicts[0].differences) > 0
 }
 
-// check is one comparison, as it goes on.
+// check is the state of one comparison.
 type check struct {
 	question  Question
 	data      data
@@ -211,7 +215,7 @@ type check struct {
 	refused error  // why the model can't be served, as its signature shows
 	outputs string // why no outputs are compared, "" if they are
 
-	rounding roundingOfAll // once it was asked for: as whoever found the first difference has found it
+	rounding roundingOfAll // computed when it is first needed, when a difference was found
 	verdicts []verdict
 	notes    []string
 }
@@ -243,8 +247,8 @@ func (c *check) noteOnce(format string, args ...any) {
 	}
 }
 
-// ask has one of them ask the model, and compares what comes out. An error of the model is none
-// where it is doubted: another one is to be asked then.
+// ask calls the model by one of them, and compares the outputs. A doubted error of the model isn't
+// returned: another implementation must execute the model then.
 func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	answers, err := by.ask(ctx, c.questions)
 	if unable, ok := errors.AsType[unable](err); ok {
@@ -280,8 +284,8 @@ func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	return nil
 }
 
-// needsLabels says whether a question that the model has an error for has an answer where the rows
-// have their labels.
+// needsLabels reports whether a question that the model has an error for has an answer where the
+// rows have their labels.
 func (c *check) needsLabels(ctx context.Context, by asker, failed int) bool {
 	if len(c.questions[failed].without) == 0 {
 		return false
@@ -304,7 +308,7 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// compare compares what one asker was answered, as far as is known by now what rounding changes.
+// compare compares the answers of one implementation, as far as the effect of rounding is known.
 func (c *check) compare(by asker, answers []map[string]column) verdict {
 	v := verdict{by: by.name()}
 	v.tolerance = c.question.Tolerance

@@ -61,7 +61,7 @@ func TestSabotageIsFound(t *testing.T) {
 	}
 }
 
-// named is a net whose answers are words.
+// named returns a net whose answers are words.
 func named(t *testing.T, words ...string) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))
@@ -132,7 +132,7 @@ func TestTransformedRowsAreFedAsTensors(t *testing.T) {
 	}
 }
 
-// rewritten are the rows of a split in other files, in another order.
+// rewritten returns the rows of a split in other files, in another order.
 func rewritten(t *testing.T, patterns []string, files int, order func(i, n int) int) []string {
 	t.Helper()
 	paths, err := example.Files(patterns...)
@@ -171,7 +171,8 @@ func rewritten(t *testing.T, patterns []string, files int, order func(i, n int) 
 	return []string{filepath.Join(dir, "*")}
 }
 
-// Of many files Transform may have written any row into any: rows are known by what they hold.
+// If there are many files, Transform may have written any row into any of them: rows are identified
+// by their values.
 func TestRowsOfManyFilesAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	backwards := func(i, n int) int { return n - 1 - i }
@@ -260,7 +261,7 @@ func TestTheFallbackIsAskedWhereOurReaderCannot(t *testing.T) {
 	t.Parallel()
 	g := net(t, measures...)
 	q := trained{g, g, penguinGraph}.question(t)
-	q.Fallback = filepath.Join(t.TempDir(), "python") // that it is not there shows that it is asked
+	q.Fallback = filepath.Join(t.TempDir(), "python") // its absence shows that it is used
 	if r := ask(t, q); !slices.Equal(r.By, []string{"go"}) || r.Note != "" {
 		t.Errorf("report %+v, want that of Go alone", r)
 	}

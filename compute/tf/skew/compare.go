@@ -9,9 +9,10 @@ import (
 
 // comparison gathers what is compared.
 type comparison struct {
-	tolerance   float64
-	rounding    map[string][]rounding // of the answers that are compared now, by output; nil: not asked for
-	undecided   int                   // answers that are of one kind or another by rounding alone
+	tolerance float64
+	// Rounding of the answers that are compared now, by output; nil: not needed yet.
+	rounding    map[string][]rounding
+	undecided   int // answers that are of one kind or another by rounding alone
 	rows        int
 	maxAbs      float64
 	differences []Difference
@@ -48,8 +49,8 @@ func (v *verdict) compare(of, name string, pairs []pair) {
 	v.rows = max(v.rows, len(pairs))
 }
 
-// usualSize is the size of the largest number in a row, of which nine in ten rows have no larger
-// one: a few rows that are huge allow nothing to the others.
+// usualSize returns the size of the largest number in a row, of which nine in ten rows have no
+// larger one: a few rows that are huge allow nothing to the others.
 func usualSize(pairs []pair) float64 {
 	if len(pairs) == 0 {
 		return 0
@@ -110,8 +111,8 @@ func (c *check) noteUncompared(answer map[string]column) {
 	}
 }
 
-// compareFeatures compares transformed features with the rows that Transform wrote. Where those
-// stand in an order of their own, each raw row must be among them.
+// compareFeatures compares transformed features with the rows that Transform wrote. If those are in
+// another order, each raw row must be among them.
 func (c *check) compareFeatures(v *verdict, answer map[string]column) {
 	if !c.data.strict {
 		c.findPairs(v, answer)

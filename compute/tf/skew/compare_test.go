@@ -12,7 +12,7 @@ import (
 
 func floats(x ...float64) values { return values{floats: x} }
 
-// compared are the rows that differ, of one output.
+// compared returns the rows that differ, of one output.
 func compared(tolerance float64, pairs []pair) (rows []int) {
 	v := verdict{comparison: comparison{tolerance: tolerance}}
 	v.compare("output", "y", pairs)
@@ -50,7 +50,7 @@ func TestIntegersThatAreServedMustBeEqual(t *testing.T) {
 	}
 }
 
-// What is in one of the two only was not compared, and nobody shall think that it was.
+// An output that only one of the two has was not compared, and the result must show that.
 func TestOutputsThatAreNotComparedAreReported(t *testing.T) {
 	t.Parallel()
 	c := check{data: data{paired: []int{0}, raw: make([]row, 1), predictions: []map[string]values{{"logits": floats(1), "scores": floats(1)}}}}
@@ -131,8 +131,8 @@ func TestADifferencePrintsTheFewestDigitsThatDistinguishNumbers(t *testing.T) {
 	}
 }
 
-// rounder is asked for a class and a number: rounding decides the class of row 0 and, in row 2,
-// whether a number is finite.
+// rounder returns a class and a number: rounding decides the class of row 0 and, in row 2, whether
+// a number is finite.
 type rounder struct {
 	drift float64 // of y, from one answer to the next
 	asked int

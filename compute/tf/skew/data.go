@@ -13,12 +13,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// data are the rows that are asked, and those that they are compared with.
+// data are the rows that the model is called with, and those that they are compared with.
 type data struct {
 	raw         []row               // nil: there are none
 	transformed []row               // nil: there are none
 	predictions []map[string]values // of the first rows, in their order; nil: there are none
-	memory      *memory             // of rows that are known by their features; nil: there is none
+	memory      *memory             // of rows that are found by their features; nil: there is none
 
 	known []known // raw rows that a row of the memory may be
 	more  []row   // the transformed rows, as many as are looked at for a row of the memory
@@ -29,8 +29,8 @@ type data struct {
 	strict bool // row i belongs to row i: both are one file
 }
 
-// searchedRows is among how many transformed rows the one of a raw row is looked for, where they
-// don't stand in the same order.
+// searchedRows is the number of transformed rows among which the one of a raw row is searched, if
+// they aren't in the same order.
 const searchedRows = 20000
 
 func readData(ctx context.Context, q Question) (d data, err error) {
@@ -73,12 +73,12 @@ func readData(ctx context.Context, q Question) (d data, err error) {
 	return d, nil
 }
 
-// searched are the transformed rows that one of the memory is looked for among.
+// searched returns the transformed rows that one of the memory is looked for among.
 func (d *data) searched() []row { return d.more }
 
-// knownRows are raw rows with their features as the training had them: their own, those of the
-// transformed row of that number, or where rows stand in several files what the transform graph
-// makes of them. There are none where that graph can't be executed.
+// knownRows returns raw rows with their features as the training had them: their own, those of the
+// transformed row of that number, or, if the rows are in several files, the output of the transform
+// graph. There are none where that graph can't be executed.
 func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []known) {
 	switch {
 	case len(q.Transformed) == 0:
@@ -102,7 +102,7 @@ func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []know
 	return all
 }
 
-// pair says which transformed row belongs to each raw one, as far as their order says it.
+// pair returns the transformed row that belongs to each raw one, as far as their order shows it.
 func (d *data) pair() {
 	for i := range d.raw {
 		if d.transformed != nil && (!d.strict || i >= len(d.transformed)) {
@@ -112,7 +112,7 @@ func (d *data) pair() {
 	}
 }
 
-// keeps says that Transform wrote a feature: a row that lacks it has no values of it.
+// keeps reports whether Transform wrote a feature: a row that lacks it has no values of it.
 func (d *data) keeps(feature string) bool {
 	return slices.ContainsFunc(d.transformed, func(r row) bool { return r.features[feature] != nil })
 }
@@ -131,7 +131,8 @@ func readPredictions(path string, most int) (rows []map[string]values, err error
 		return nil, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is no regular file") // a pipe would have no end, and a link is to anything
+		// A pipe might have no end, and a link may lead anywhere.
+		err = errors.New("is no regular file")
 	}
 	if err != nil {
 		return nil, err

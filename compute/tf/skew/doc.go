@@ -1,20 +1,19 @@
-// Package skew finds out whether a model that was written to files answers as the one that was
-// trained: rows of evaluation data go raw through the files, read anew, and what comes out is
-// compared with what the model in memory said of the same rows, and with the same rows as Transform
-// had transformed them.
+// Package skew checks that a model that was written to files has the same answers as the one that
+// was trained: it calls the model of the files with raw rows of the evaluation data, and compares
+// the outputs with those of the model in memory for the same rows, and for the same rows as
+// Transform had transformed them.
 //
-// A run may have no raw rows. Synthesize makes some of the transform graph's raw schema before the
-// training, the model in memory is asked for what the graph makes of them, and Check compares
+// A run may have no raw rows. Then Synthesize makes some from the transform graph's raw schema
+// before the training, the model in memory is called with the transformed rows, and Check compares
 // (synthesize.go).
 //
-// Two right answers differ by how they were rounded, which is little for most models and much for
-// some: the classes of a model whose logits are in the thousands are distinguished by a difference
-// of large numbers. How much is found out by asking the model again with its weights rounded
-// otherwise (rounding.go).
+// Two right answers differ by rounding, which is little for most models and much for some: the
+// classes of a model whose logits are in the thousands are distinguished by a difference of large
+// numbers. The package measures how much, by calling the model again with its weights rounded
+// differently (rounding.go).
 //
-// The files are read by Go (compute/tf/savedmodel), and by TensorFlow itself where there is a
-// Python that has it. What becomes of a difference is for others to say
-// (functions/execution/trainer).
+// The files are read by Go (compute/tf/savedmodel), and by TensorFlow itself if there is a Python
+// with it. The caller decides what follows from a difference (functions/execution/trainer).
 //
 // Read Check first.
 package skew

@@ -40,7 +40,7 @@ func TestWhatAPredictionIsGoesByWhatIsServed(t *testing.T) {
 	}
 }
 
-// written is String, but for texts, which it shows.
+// written is like String, except that it returns texts as they are.
 func written(v values) string {
 	if v.texts != nil {
 		return fmt.Sprintf("%q", v.texts)
@@ -48,8 +48,8 @@ func written(v values) string {
 	return v.String()
 }
 
-// A module may leave anything: a pipe would hold up the check until its time is over, and a link
-// leads to files of others.
+// A module may leave any kind of file: a pipe would block the check until its time is over, and a
+// link may lead to files of others.
 func TestAnswersOfAModuleAreReadFromRegularFilesAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,10 +18,11 @@ import (
 
 var (
 	penguinGraph = filepath.Join("..", "savedmodel", "testdata", "penguin", "transform_graph")
-	penguinModel = filepath.Join("..", "savedmodel", "testdata", "penguin", "model") // that TFX's Trainer wrote
+	// A model that TFX's Trainer wrote.
+	penguinModel = filepath.Join("..", "savedmodel", "testdata", "penguin", "model")
 )
 
-// split are the files of one of the penguins' data sets.
+// split returns the files of one of the penguins' data sets.
 func split(set string) []string {
 	return []string{filepath.Join("..", "..", "data", "example", "testdata", "penguin", set, "Split-eval", "*")}
 }
@@ -29,7 +30,7 @@ func split(set string) []string {
 // measures are the features that the model learns from.
 var measures = []string{"body_mass_g_xf", "culmen_depth_mm_xf", "culmen_length_mm_xf", "flipper_length_mm_xf"}
 
-// net is a small model of the penguins. inputs are the features it takes.
+// net returns a small model of the penguins. inputs are the features it takes.
 func net(t *testing.T, inputs ...string) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))
@@ -88,7 +89,7 @@ func (m trained) question(t *testing.T) skew.Question {
 	return q
 }
 
-// shifted is the penguins' transform graph with other means: one that was made of other data.
+// shifted returns the penguins' transform graph with other means: one that was made of other data.
 func shifted(t *testing.T) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "transform_graph")

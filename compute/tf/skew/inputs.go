@@ -17,8 +17,9 @@ type call struct {
 	rows   int
 }
 
-// callsOf are rows as a signature takes them: serialized, or feature by feature. labels are left
-// out of serialized rows. An error says why the signature can't be asked with these rows.
+// callsOf returns rows as a signature takes them: serialized, or feature by feature. labels are
+// left out of serialized rows. The error is the reason why the signature can't be called with these
+// rows.
 func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("there are no rows to ask")
@@ -53,7 +54,7 @@ func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error
 // row is repeated to fill it.
 const maxFixedBatch = 1024
 
-// batchOf is how many rows a signature takes at once: 0 for any number.
+// batchOf returns how many rows a signature takes at once: 0 for any number.
 func batchOf(s savedmodel.Signature) (int, error) {
 	batch := 0
 	for _, in := range s.Inputs {
@@ -73,7 +74,7 @@ func batchOf(s savedmodel.Signature) (int, error) {
 	return batch, nil
 }
 
-// takesExamples says whether a signature has one input of strings, and that is none of the rows'
+// takesExamples reports whether a signature has one input of strings, and that is none of the rows'
 // features.
 func takesExamples(s savedmodel.Signature, rows []row) bool {
 	if len(s.Inputs) != 1 || s.Inputs[0].DType.String() != "DT_STRING" || len(s.Inputs[0].Shape) > 1 {
@@ -83,7 +84,7 @@ func takesExamples(s savedmodel.Signature, rows []row) bool {
 	return !slices.ContainsFunc(rows, func(r row) bool { return r.features[r.feature(name)] != nil })
 }
 
-// requests are rows as one call takes them.
+// requests returns rows as one call takes them.
 func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]tensor.Tensor, error) {
 	if !takesExamples(s, rows) {
 		return named(s, rows)
@@ -100,7 +101,7 @@ func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]t
 	return map[string]tensor.Tensor{s.Inputs[0].Name: t}, err
 }
 
-// named are tensors of the features that a signature names as its inputs.
+// named returns tensors of the features that a signature names as its inputs.
 func named(s savedmodel.Signature, rows []row) (map[string]tensor.Tensor, error) {
 	inputs := map[string]tensor.Tensor{}
 	for _, in := range s.Inputs {
@@ -113,7 +114,7 @@ func named(s savedmodel.Signature, rows []row) (map[string]tensor.Tensor, error)
 	return inputs, nil
 }
 
-// alike says whether all rows have as many values as each other of each input.
+// alike reports whether all rows have as many values as each other of each input.
 func alike(s savedmodel.Signature, rows []row) bool {
 	for _, in := range s.Inputs {
 		for _, r := range rows[1:] {
@@ -125,8 +126,9 @@ func alike(s savedmodel.Signature, rows []row) bool {
 	return true
 }
 
-// tensorOf is a feature of all rows as the signature takes it. Every row must have the values that
-// its shape has room for; where the shape leaves one dimension open, all rows must have as many.
+// tensorOf returns a feature of all rows as the signature takes it. Every row must have the values
+// that its shape has room for; where the shape leaves one dimension open, all rows must have as
+// many.
 func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	if in.Layout != graph.Dense || len(in.Shape) == 0 {
 		return nil, errors.New("is no dense tensor of rows")
@@ -162,8 +164,8 @@ func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	return all.tensor(in.DType.String(), shape)
 }
 
-// feature is the feature that an input is called by: signatures have names that Python takes for
-// keywords, and Keras has those of its inputs in them.
+// feature returns the feature that an input is called by: signatures have names that Python takes
+// for keywords, and Keras has those of its inputs in them.
 func (r row) feature(input string) string {
 	if r.features[input] != nil {
 		return input
@@ -176,7 +178,7 @@ func (r row) feature(input string) string {
 	return input
 }
 
-// tensor is a list as a tensor of that type; integers may become floats.
+// tensor returns a list as a tensor of that type; integers may become floats.
 func (v values) tensor(dtype string, shape []int) (tensor.Tensor, error) {
 	isInts, isFloats := v.floats == nil && v.texts == nil, v.texts == nil && (v.floats == nil || v.ints == nil)
 	switch {
@@ -194,7 +196,7 @@ func (v values) tensor(dtype string, shape []int) (tensor.Tensor, error) {
 	return nil, fmt.Errorf("takes %s, the rows hold something else", dtype)
 }
 
-// convert are the numbers of v in another type.
+// convert returns the numbers of v in another type.
 func convert[T int32 | float32 | float64](v values) []T {
 	list := make([]T, v.len())
 	for i := range list {

@@ -39,9 +39,9 @@ func withUnserved(labels []string, path string) ([]string, error) {
 // probedRows are the raw rows that are transformed to find out what a label is made of.
 const probedRows = 50
 
-// namedLabels are the raw features that hold the labels by which the module called them when it
+// namedLabels returns the raw features that hold the labels by which the module called them when it
 // read its data. A raw feature of the same name is one. A transformed label is made of the raw
-// features that change nothing but labels, when other rows' values stand in their place; where the
+// features that change nothing but labels, when they are replaced by other rows' values; if the
 // graph can't be executed, it is made of the one whose name it begins with, if the model is given
 // nothing of that.
 func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
@@ -76,14 +76,14 @@ func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
 	return names
 }
 
-// given says whether the model in memory was given a feature whose name begins so.
+// given reports whether the model in memory was given a feature whose name begins so.
 func (m *memory) given(name string) bool {
 	return slices.ContainsFunc(m.rows, func(r memoryRow) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Keys(r.features)), func(f string) bool { return strings.HasPrefix(f, name) })
 	})
 }
 
-// rawNames are the features of raw rows.
+// rawNames returns the features of raw rows.
 func rawNames(rows []row) []string {
 	names := map[string]bool{}
 	for _, r := range rows {
@@ -94,7 +94,7 @@ func rawNames(rows []row) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// onlyIn are the raw features that change some of the transformed labels and nothing else.
+// onlyIn returns the raw features that change some of the transformed labels and nothing else.
 func onlyIn(ctx context.Context, dir string, rows []row, labels []string) (names []string, err error) {
 	if dir == "" || len(rows) < 2 {
 		return nil, errors.New("there is no transform graph, or there are too few rows")
@@ -140,7 +140,7 @@ func onlyIn(ctx context.Context, dir string, rows []row, labels []string) (names
 	return names, nil
 }
 
-// transformedRows are raw rows after the transform graph: features by name, row by row.
+// transformedRows returns raw rows after the transform graph: features by name, row by row.
 func transformedRows(ctx context.Context, dir string, rows []row) ([]map[string]values, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph")
@@ -188,7 +188,7 @@ func runGraph(ctx context.Context, g *transform.Graph, rows []row) ([]map[string
 	return all, nil
 }
 
-// cell is what a row has in a column.
+// cell returns what a row has in a column.
 func cell(c *example.Column, row int) (v values) {
 	from, to := c.Row(row)
 	for i := from; i < to; i++ {

@@ -26,36 +26,36 @@ type memory struct {
 
 // memoryHead is what is known of all rows.
 type memoryHead struct {
-	Labels []string `json:"labels"` // as the module called them when it read its data
+	Labels []string `json:"labels"` // the module's names of the labels when it read its data
 
 	// Epoch: the rows are those of all evaluation data, each once, and have the same answers when
 	// they are read again.
 	Epoch bool `json:"epoch"`
 
-	// Weights says how the files' weights compare with those of the model that answered: "same",
-	// "before" it was trained, "written" where the model that answered is the one that was written
-	// and not the one that was trained last, "other" or "" for not known.
+	// Weights is how the files' weights compare with those of the model that answered: "same";
+	// "before" it was trained; "written" if the model that answered is the one that was written and
+	// not the one that was trained last; "other"; or "" if not known.
 	Weights string `json:"weights"`
 
-	// Precision is the distance of 1 to the next number of the type that the model computes in, if
-	// that is larger than float32's.
+	// Precision is the distance from 1 to the next number of the type that the model computes in,
+	// if that is larger than float32's.
 	Precision float64 `json:"precision"`
 
 	Note   string `json:"note"`   // why there are no rows
-	Remark string `json:"remark"` // what else is to be known of the rows
+	Remark string `json:"remark"` // a further note about the rows
 
-	SyntheticNote string `json:"synthetic_note"` // why the model was not asked for synthetic rows
+	SyntheticNote string `json:"synthetic_note"` // why the model was not called with synthetic rows
 }
 
 type memoryRow struct {
 	features, label, outputs map[string]values
 }
 
-// weightsOther says that the files hold weights which the model in memory has not: another model
-// was written.
+// weightsOther is the error of files with weights that the model in memory does not have: another
+// model was written.
 const weightsOther = "other"
 
-// Bounds of what is read of a file of answers, which a module wrote.
+// Limits for reading a file of answers, which a module wrote.
 const (
 	maxMemoryRows  = 5000
 	maxMemoryBytes = 256 << 20

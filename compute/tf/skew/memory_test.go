@@ -151,7 +151,7 @@ func TestWhatIsToBeKnownOfTheRowsIsNoted(t *testing.T) {
 	}
 }
 
-// rawMeasures are the features that the transformed measures are made of.
+// rawMeasures returns the features that the transformed measures are made of.
 func rawMeasures() (names []string) {
 	for _, name := range measures {
 		names = append(names, strings.TrimSuffix(name, "_xf"))
@@ -211,7 +211,7 @@ func TestAModelThatNeedsItsLabelIsRefused(t *testing.T) {
 	}
 }
 
-// labelled is a net that takes the label, which must be there.
+// labelled returns a net that takes the label, which must be there.
 func labelled(t *testing.T) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))

@@ -49,8 +49,8 @@ func takingFeatures(t *testing.T, model string) {
 	}
 }
 
-// namedAlike are the raw rows with their measures under the names that the transformed ones have
-// too.
+// namedAlike returns the raw rows with their measures under the names that the transformed ones
+// have too.
 func namedAlike(t *testing.T) []string {
 	t.Helper()
 	paths, err := example.Files(split("examples")...)
@@ -85,7 +85,8 @@ func namedAlike(t *testing.T) []string {
 			for _, name := range rawMeasures() {
 				more = more.Float(name+"_xf", batch.Column(name).Floats...)
 			}
-			if err := w.Append(append(slices.Clone(data), more.Build()...)); err != nil { // protocol buffers behind each other are merged
+			// Concatenated protocol buffers are merged.
+			if err := w.Append(append(slices.Clone(data), more.Build()...)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// known is a raw row that can be asked, with its features as the training had them.
+// known is a raw row that the model can be called with, with its features as in the training.
 type known struct {
 	raw     row
 	trained func(name string) values
@@ -19,10 +19,10 @@ type known struct {
 // distinguished apart by what the model was given.
 type match struct {
 	row  memoryRow
-	rows []int // of the rows that are asked
+	rows []int // of the rows that the model is called with
 }
 
-// Bounds of what is asked for a memory.
+// Limits of the calls for a memory.
 const (
 	maxLikely     = 20   // raw rows that one row of the memory may be, where others are fewer
 	maxAskedRows  = 2000 // in all
@@ -32,7 +32,7 @@ const (
 )
 
 // pairs finds the raw rows of the memory's rows, most of them at most. It returns the raw rows to
-// ask and which row of the memory each may be. An error says why none are found.
+// ask and which row of the memory each may be. The error is the reason why none are found.
 func (m *memory) pairs(all []known, most int) (asked []row, matches []match, err error) {
 	names := m.unchanged(all)
 	if len(names) == 0 {
@@ -87,8 +87,8 @@ func (m *memory) epoch(all []known) (asked []row, matches []match, err error) {
 	return asked, matches, nil
 }
 
-// unchanged are the features that the model was given as they are in the rows: each of their values
-// is one of a row.
+// unchanged returns the features that the model was given as they are in the rows: each of their
+// values is one of a row.
 func (m *memory) unchanged(all []known) []string {
 	found := map[string]bool{}
 	for _, r := range m.rows {
@@ -111,8 +111,8 @@ func (m *memory) unchanged(all []known) []string {
 				hits++
 			}
 		}
-		// Rows of files that were not looked at have values of their own: some suffice of what is
-		// rarely the same by chance.
+		// Rows of files that were not read have other values: some values that are rarely equal by
+		// chance suffice.
 		if len(there) > 2 && hits*4 >= len(m.rows) || hits == len(m.rows) && hits > 0 {
 			names = append(names, name)
 		}
@@ -129,8 +129,8 @@ func keyOf(names []string, of func(string) values) string {
 	return key.String()
 }
 
-// keyOfValues are values as they compare: numbers as float32, without what dense tensors are padded
-// with at the end.
+// keyOfValues returns values as they compare: numbers as float32, without what dense tensors are
+// padded with at the end.
 func keyOfValues(v values) string {
 	texts := slices.Clone(v.texts)
 	for i := range v.len() - len(v.texts) {
@@ -149,8 +149,8 @@ func keyOfValues(v values) string {
 	return strings.Join(texts, ",")
 }
 
-// labelled are the raw features that every row of the memory has as its label, and that the model
-// was not given.
+// labelled returns the raw features that every row of the memory has as its label, and that the
+// model was not given.
 func labelled(matches []match, asked []row) (names []string) {
 	if len(matches) < minLabelled {
 		return nil
@@ -184,8 +184,8 @@ func labelled(matches []match, asked []row) (names []string) {
 	return slices.Sorted(maps.Keys(candidates))
 }
 
-// nearest is the answer of the rows that a row of the memory may be which is nearest to what it
-// should be.
+// nearest returns the answer of the rows that a row of the memory may be which is nearest to what
+// it should be.
 func nearest(served column, rows []int, distance func(values) float64) int {
 	best, least := rows[0], math.Inf(1)
 	for _, i := range rows {

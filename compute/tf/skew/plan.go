@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
 
-// question is what the model is asked of some rows, and what becomes of the answer.
+// question is a call of the model with some rows, and the use of its answer.
 type question struct {
 	signature savedmodel.Signature
 	calls     []call
@@ -19,7 +19,7 @@ type question struct {
 	compare   func(c *check, v *verdict, answer map[string]column)
 }
 
-// trimmed is an answer without the rows that only fill a batch.
+// trimmed returns an answer without the rows that only fill a batch.
 func (q question) trimmed(answer map[string]column) map[string]column {
 	for name, c := range answer {
 		answer[name] = c[:min(len(c), q.rows)]
@@ -33,7 +33,7 @@ const (
 	featuresSignature = "transform_features"
 )
 
-// plan says what the model is asked. An error says why there is nothing that it could be asked.
+// plan returns the calls of the model. The error is the reason why there is no possible call.
 func (c *check) plan(model *savedmodel.Served) error {
 	signatures := model.Signatures()
 	if c.data.raw == nil {
@@ -61,8 +61,8 @@ func (c *check) plan(model *savedmodel.Served) error {
 	return c.planOutputs(serving, rows, compare)
 }
 
-// serving is the signature that requests are for: that of the usual name, or the only one that is
-// no transformation.
+// serving returns the signature that requests are for: that of the usual name, or the only one that
+// is no transformation.
 func serving(signatures []savedmodel.Signature) (savedmodel.Signature, error) {
 	s, err := graph.Find(signatures, servingSignature)
 	if err == nil {
@@ -75,9 +75,9 @@ func serving(signatures []savedmodel.Signature) (savedmodel.Signature, error) {
 	return s, err
 }
 
-// reference says which rows are asked for their outputs, and how these are compared. Rows are asked
-// too where there is nothing to compare them with: a model that has an error for them is none that
-// could be served.
+// reference returns the rows for which the model is called, and how their outputs are compared. The
+// model is called even if there is nothing to compare its outputs with: a model that has an error
+// for these rows could not be served.
 func (c *check) reference() ([]row, func(*check, *verdict, map[string]column)) {
 	switch {
 	case len(c.data.predictions) > 0:
@@ -104,8 +104,8 @@ func orElse(text, other string) string {
 	return text
 }
 
-// planOutputs asks for the outputs of rows as requests are, and again with the labels in them: a
-// model that knows its label in one of the two has learnt it, or is served it.
+// planOutputs plans calls with rows like requests, and again with their labels: a model whose
+// answers depend on the label has learned it, or is served it.
 func (c *check) planOutputs(serving savedmodel.Signature, rows []row, compare func(*check, *verdict, map[string]column)) error {
 	labels := slices.DeleteFunc(slices.Clone(c.question.Labels), func(label string) bool {
 		return !slices.ContainsFunc(rows, func(r row) bool { return r.has(label) })
@@ -128,7 +128,7 @@ func (c *check) planOutputs(serving savedmodel.Signature, rows []row, compare fu
 	return nil
 }
 
-// neededAsInput is a label that a signature of features takes, "" for none.
+// neededAsInput returns a label that a signature of features takes, "" for none.
 func neededAsInput(s savedmodel.Signature, labels []string, rows []row) string {
 	if takesExamples(s, rows) {
 		return ""

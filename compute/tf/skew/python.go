@@ -64,7 +64,7 @@ func (p python) askEach(ctx context.Context, questions []question) ([]error, err
 	return failures, nil
 }
 
-// answer asks the model as it is, for seed 0, or rounded otherwise.
+// answer calls the model as it is, for seed 0, or rounded differently.
 func (p python) answer(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error) {
 	answers, err := p.run(ctx, questions, seed)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p python) answer(ctx context.Context, questions []question, seed uint64) (
 	return all, nil
 }
 
-// columns are the outputs of one call. An error of the model is one of the question.
+// columns returns the outputs of one call. An error of the model is one of the question.
 func (p python) columns(q question, number int, call call, answer wireAnswer) (map[string]column, error) {
 	if answer.Unable != "" {
 		return nil, unable{fmt.Errorf("the signature %s can't be executed on this machine's processor: %s", q.signature.Name, errorName(answer.Unable))}
@@ -108,7 +108,7 @@ func (p python) columns(q question, number int, call call, answer wireAnswer) (m
 	return part, nil
 }
 
-// run has the script answer in a folder of its own.
+// run executes the script in a directory of its own.
 func (p python) run(ctx context.Context, questions []question, seed uint64) (answers []wireAnswer, err error) {
 	dir, err := os.MkdirTemp("", "skew-")
 	if err != nil {
@@ -143,8 +143,8 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 	return answers, err
 }
 
-// environment is all of our environment that TensorFlow gets: the model that it executes may read
-// it.
+// environment returns all of our environment that TensorFlow gets: the model that it executes may
+// read it.
 func environment(home string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + home, "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2"}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"} {

@@ -42,7 +42,8 @@ func TestAnInterpreterDiesWithAKilledCheck(t *testing.T) {
 	_ = check.Wait() // it was killed
 	eventually(t, func() string {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || bytes.Contains(stat, []byte(") Z ")) { // a zombie where no process waits for orphans
+		// A zombie, on a machine where no process waits for orphans.
+		if err != nil || bytes.Contains(stat, []byte(") Z ")) {
 			return "gone"
 		}
 		return ""

@@ -89,7 +89,7 @@ func (r recall) best(name string, served column, tolerance float64) (best fit, o
 	return best, ok
 }
 
-// outputs are those of the model in memory, that of the same name first.
+// outputs returns those of the model in memory, that of the same name first.
 func (r recall) outputs(name string) []string {
 	names := slices.Sorted(maps.Keys(r.matches[0].row.outputs))
 	if i := slices.Index(names, name); i > 0 {
@@ -134,14 +134,15 @@ func (r recall) fit(name, own string, by relation, served column, tolerance floa
 	return f, true
 }
 
-// follows says whether an output is each number of the model's answer times a number of its own and
-// another added to it, as where a model learns on another scale than it is served on. That says
+// follows reports whether an output is each number of the model's answer times a number of its own
+// and another added to it, as where a model learns on another scale than it is served on. That says
 // nothing of whether it is right: a model of one feature that isn't transformed may be off so too.
 func (r recall) follows(f fit, served column) bool {
 	var x, y [][]float64 // by row
 	for _, m := range r.matches {
 		if len(m.rows) > 1 {
-			return false // rows that can't be distinguished: what one of them is answered follows from nothing
+			// The rows can't be distinguished, so the answer for one of them can't be determined.
+			return false
 		}
 		v, want := served[m.rows[0]], m.row.outputs[f.own]
 		if v.floats == nil || want.texts != nil || v.len() != want.len() || v.len() == 0 {
@@ -157,7 +158,7 @@ func (r recall) follows(f fit, served column) bool {
 	return true
 }
 
-// isLinear says whether column i of y is that of x times a number, with another one added, up to
+// isLinear reports whether column i of y is that of x times a number, with another one added, up to
 // what float32 rounds.
 func isLinear(x, y [][]float64, i int) bool {
 	low, high := 0, 0
@@ -248,13 +249,13 @@ func (r recall) named(name, own string, served column) (fit, bool) {
 	return f, true
 }
 
-// most is the name that counts most, the first in order of those that count as much.
+// most returns the name that counts most, the first in order of those that count as much.
 func most(counts map[string]int) string {
 	names := slices.Sorted(maps.Keys(counts))
 	return slices.MaxFunc(names, func(a, b string) int { return counts[a] - counts[b] })
 }
 
-// apartRanges says whether no two ranges have a number in common.
+// apartRanges reports whether no two ranges have a number in common.
 func apartRanges(ranges map[string][2]float64) bool {
 	list := slices.SortedFunc(maps.Values(ranges), func(a, b [2]float64) int { return compareNumbers(a[0], b[0]) })
 	for i := 1; i < len(list); i++ {
@@ -265,7 +266,7 @@ func apartRanges(ranges map[string][2]float64) bool {
 	return len(list) <= 20
 }
 
-// uncompared says why the outputs of the model are not compared.
+// uncompared returns why the outputs of the model are not compared.
 func (c *check) uncompared(format string, args ...any) {
 	c.outputs = fmt.Sprintf(format, args...)
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// relation is what a signature may make of an output of the model before it answers: of logits the
-// probabilities, say. A signature that does something else to them can't be compared.
+// relation is a function that a signature may apply to an output of the model before it answers,
+// for example from logits to probabilities. A signature that does something else to them can't be
+// compared.
 type relation struct {
 	name string
-	of   func([]float64) []float64 // of an output of the model in memory, or nil for what has no such form
-	back bool                      // what is served becomes, by it, what the model in memory said
+	// Computes it from an output of the model in memory; nil: there is no such function.
+	of   func([]float64) []float64
+	back bool // what is served becomes, by it, what the model in memory said
 }
 
 // relations in the order in which they are tried.
@@ -98,7 +100,7 @@ func argmax(x []float64) []float64 {
 	return []float64{float64(slices.Index(x, slices.Max(x)))}
 }
 
-// descending are the numbers from the largest on, of which as many count as are answered.
+// descending returns the numbers from the largest on, of which as many count as are answered.
 func descending(x []float64) []float64 {
 	if len(x) < 2 {
 		return nil
@@ -116,8 +118,8 @@ func compareNumbers(a, b float64) int {
 	return 0
 }
 
-// apply is what is served and what it should be, by this relation; false where the two can't be
-// compared.
+// apply returns what is served and what it should be, by this relation; false where the two can't
+// be compared.
 func (r relation) apply(served, want values) (a, b values, ok bool) {
 	if served.texts != nil || want.texts != nil {
 		return served, want, r.name == "" && len(served.texts) == len(want.texts) && served.len() == want.len()

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// What rounding changes of an answer is found out by making each weight larger or smaller by
-// roundedBy of itself, four units in the last place of a float32, some times over: two right
-// answers lie no farther apart than roundingFactor times what the answer changes by then. A sum of
-// n products of which each step is rounded is the exact sum of products whose weights are off by at
-// most n units, and by about the root of n in fact, in whatever order a kernel adds up. Graphs that
-// compute much without weights are not covered.
+// The effect of rounding on an answer is measured by making each weight larger or smaller by
+// roundedBy of itself, four units in the last place of a float32, several times: two right answers
+// differ by at most roundingFactor times the change of the answer. A sum of n products of which
+// each step is rounded is the exact sum of products whose weights are off by at most n units, and
+// usually by about the root of n, in whatever order a kernel adds up. Graphs that compute much
+// without weights are not covered.
 const (
 	roundedBy      = 4.0 / (1 << 24)
 	roundedTimes   = 4
@@ -32,7 +32,7 @@ type rounding struct {
 	other    bool    // a class, a word, or a number that is not finite became another
 }
 
-// of is that of one question.
+// of returns that of one question.
 func (r roundingOfAll) of(question int) map[string][]rounding {
 	if question >= len(r) {
 		return nil
@@ -73,8 +73,8 @@ func roundings(ctx context.Context, by asker, questions []question, answers []ma
 	return all, nil
 }
 
-// repeats says whether two answers to the same question are the same, but for what TensorFlow's
-// threads make of the order of additions.
+// repeats reports whether two answers to the same question are the same, except for the order in
+// which TensorFlow's threads add.
 func repeats(answer, again column, tolerance float64) bool {
 	return slices.EqualFunc(answer, again, func(a, b values) bool {
 		distance, _ := a.apart(b, 0)

@@ -13,7 +13,8 @@ import (
 // seed.
 func TestTensorFlowRoundsWeightsToo(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("..", "savedmodel", "testdata", "penguin", "model") // that TFX's Trainer wrote
+	// A model that TFX's Trainer wrote.
+	dir := filepath.Join("..", "savedmodel", "testdata", "penguin", "model")
 	split := func(set string) []string {
 		return []string{filepath.Join("..", "..", "data", "example", "testdata", "penguin", set, "Split-eval", "*")}
 	}

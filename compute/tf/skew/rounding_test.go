@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// largeTerms is a net of the probabilities of three classes, as a model becomes that is trained for
-// long: its logits are sums of large numbers that are alike for all classes, so that their rounding
-// shows in the probabilities.
+// largeTerms returns a net of the probabilities of three classes, as a model becomes that is
+// trained for long: its logits are sums of large numbers that are alike for all classes, so that
+// their rounding shows in the probabilities.
 func largeTerms(t *testing.T, seed uint64, large float32) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(int64(seed)))
@@ -35,14 +35,15 @@ func largeTerms(t *testing.T, seed uint64, large float32) *nn.Graph {
 	return g
 }
 
-// reordered is the same model with the units of its second layer in reverse order: sums of the last
-// layer are rounded otherwise, whatever kernels compute them.
+// reordered returns the same model with the units of its second layer in reverse order: sums of the
+// last layer are rounded differently, whatever kernels compute them.
 func reordered(g *nn.Graph) *nn.Graph {
 	copied := *g
 	copied.Params = slices.Clone(g.Params)
 	n := len(g.Params)
 	kernel, bias, logits := &copied.Params[n-4], &copied.Params[n-3], &copied.Params[n-2]
-	reverse := func(p *nn.Param, rows, units, width int) { // of numbers [rows, units, width], the units
+	// Reverses the units of numbers [rows, units, width]
+	reverse := func(p *nn.Param, rows, units, width int) {
 		values := make([]float32, 0, len(p.Values))
 		for row := range rows {
 			for unit := range units {
@@ -78,8 +79,8 @@ func TestARightModelIsNotRefusedForItsRounding(t *testing.T) {
 	}
 }
 
-// What rounding may change hides no model that was served with other weights or after another
-// transform graph.
+// The tolerance for rounding does not hide a model that is served with other weights or after
+// another transform graph.
 func TestSkewIsFoundDespiteRounding(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

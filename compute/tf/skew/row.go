@@ -69,7 +69,7 @@ func readFile(path string, most int, left *int64) (rows []row, err error) {
 	return rows, nil
 }
 
-// request is the row as a client sends it: without the labels.
+// request returns the row as a client sends it: without the labels.
 func (r row) request(labels []string) (string, error) {
 	e := &examplepb.SequenceExample{Context: &examplepb.Features{Feature: without(r.features, labels)}}
 	if len(r.lists) > 0 {
@@ -92,17 +92,18 @@ func without[T any](features map[string]T, names []string) map[string]T {
 	return left
 }
 
-// has says whether the row has a feature, be it one value of which there are many.
+// has reports whether the row has a feature, be it one value of which there are many.
 func (r row) has(name string) bool { return r.features[name] != nil || r.lists[name] != nil }
 
-// values are what the row has of a feature. Of a list of features they are those of all steps.
+// values returns what the row has of a feature. Of a list of features they are those of all steps.
 func (r row) values(name string) values {
 	if f, ok := r.features[name]; ok {
 		return valuesIn(f)
 	}
 	list, ok := r.lists[name]
 	if !ok {
-		list = r.lists[name[strings.LastIndexByte(name, '.')+1:]] // of a struct's features, the struct's name stands before it
+		// The name of a struct's feature begins with the name of the struct.
+		list = r.lists[name[strings.LastIndexByte(name, '.')+1:]]
 	}
 	all := values{}
 	for _, step := range list.GetFeature() {

@@ -16,20 +16,23 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Synthesis asks for raw rows of a run that has none.
+// Synthesis is a request for raw rows of a run that has none.
 type Synthesis struct {
-	TransformGraph string   `json:"transform_graph"` // directory of the TransformGraph artifact
-	Transformed    []string `json:"transformed"`     // patterns of files of rows that the graph made
-	Python         string   `json:"python"`          // an interpreter that has TensorFlow, for a graph that Go can't execute; "" for none
+	TransformGraph string `json:"transform_graph"` // directory of the TransformGraph artifact
+	// Patterns of files of rows that the graph has transformed.
+	Transformed []string `json:"transformed"`
+	// An interpreter that has TensorFlow, for a graph that Go can't execute; "" for none.
+	Python string `json:"python"`
 }
 
-// Synthetic holds raw rows that Synthesize made, and what the transform graph makes of each. The
-// trained model in memory is asked for the features, and the model in its files for the rows: see
-// Question.Synthetic and memory.
+// Synthetic has raw rows that Synthesize made, and the output of the transform graph for each. The
+// trained model in memory is called with the features, and the model in its files with the rows:
+// see Question.Synthetic and memory.
 type Synthetic struct {
-	Rows     [][]byte          `json:"rows"`     // serialized tf.Examples or tf.SequenceExamples, with their labels
-	Features []json.RawMessage `json:"features"` // of each row: an object of lists by feature, with values as in a file of predictions
-	Note     string            `json:"note"`     // why there are no rows
+	Rows [][]byte `json:"rows"` // serialized tf.Examples or tf.SequenceExamples, with their labels
+	// For each row an object of lists by feature, with values as in a file of predictions.
+	Features []json.RawMessage `json:"features"`
+	Note     string            `json:"note"` // why there are no rows
 }
 
 const (
@@ -38,7 +41,7 @@ const (
 )
 
 // Synthesize makes raw rows whose transformed features are like those of the run's transformed
-// rows. A graph or a schema that doesn't allow it is no error: the note says so.
+// rows. A graph or a schema that doesn't allow it is no error: the note explains it.
 func Synthesize(ctx context.Context, q Synthesis) (Synthetic, error) {
 	made, err := synthesize(ctx, q)
 	if ctx.Err() != nil {
@@ -159,7 +162,7 @@ func (r row) scaled(factor float32) row {
 	return to
 }
 
-// elementsOf are values as JSON has them in a file of predictions.
+// elementsOf returns values as JSON has them in a file of predictions.
 func elementsOf(features map[string]values) map[string][]any {
 	all := map[string][]any{}
 	for name, v := range features {
@@ -207,16 +210,19 @@ func parseRows(texts [][]byte) (rows []row, err error) {
 }
 
 const (
-	minUnaltered = 10 // rows by which it is known that the model is given transformed features as they are
-	minSynthetic = 5  // rows that are compared: of fewer, a wrong answer may be like a right one by chance
+	// Rows that suffice to determine that the model is given transformed features as they are.
+	minUnaltered = 10
+	// Least number of rows that are compared: with fewer, a wrong answer may equal a right one by
+	// chance.
+	minSynthetic = 5
 )
 
-// planSynthetic asks for the outputs of synthetic rows that the model in memory answered too. An
-// error says why none are compared.
+// planSynthetic asks for the outputs of synthetic rows that the model in memory answered too. The
+// error is the reason why none are compared.
 //
-// The model in memory was given what the graph makes of a row. That is what the module would have
-// given it only where the module gives it transformed features as they are: the rows that the
-// module gave it show it, for features that lie among those of these rows.
+// The model in memory was given the output of the graph for a row. The module would have given it
+// the same only if it gives it transformed features as they are. The rows that the module gave it
+// show that, for features within the range of these rows.
 func (c *check) planSynthetic(asking syntheticRows, attempts []attempt) error {
 	m := c.data.memory
 	if m == nil || len(m.synthetic) == 0 {
@@ -287,7 +293,7 @@ func (m *memory) unaltered(transformed []row) (limits map[string]limit, n int) {
 	return limits, n
 }
 
-// isWithin says whether features have no values beyond the limits.
+// isWithin reports whether features have no values beyond the limits.
 func isWithin(limits map[string]limit, features map[string]values) bool {
 	for name, l := range limits {
 		if l.distance(features[name]) != 0 {

@@ -20,8 +20,9 @@ import (
 
 // Limits of the synthetic rows.
 const (
-	plausibleRows       = 16      // rows whose transformed features lie among the real ones
-	maxSyntheticSpec    = 200     // raw features of a schema for which plausible values are searched
+	plausibleRows = 16 // rows whose transformed features are within the range of the real ones
+	// Limit for the raw features of a schema for which plausible values are searched.
+	maxSyntheticSpec    = 200
 	maxSyntheticValues  = 100_000 // values of one row
 	maxVocabularyWords  = 40      // words that are tried of each vocabulary
 	maxVocabularyBytes  = 1 << 20
@@ -30,7 +31,7 @@ const (
 )
 
 // synthetic makes raw rows of a schema where a run has no raw examples. Their values are valid for
-// the schema; whether the data could hold them is known only of plausible rows.
+// the schema; only of plausible rows is it known that the data could contain them.
 type synthetic struct {
 	spec  example.Spec
 	words []string    // of the transform graph's vocabularies
@@ -348,7 +349,7 @@ func (s *synthetic) limits() map[string]limit {
 	return all
 }
 
-// distance says how far a feature lies outside what the real rows have of it: 0 for within.
+// distance returns how far a feature is outside the range of the real rows: 0 if it is within.
 func (l limit) distance(v values) float64 {
 	sum := 0.0
 	for _, text := range v.texts {
@@ -367,8 +368,8 @@ func (l limit) distance(v values) float64 {
 	return sum
 }
 
-// distances transforms rows and says how far each lies outside the real ones: infinity for a row
-// that the graph has an error for.
+// distances transforms rows and returns how far each is outside the range of the real ones:
+// infinity for a row for which the graph has an error.
 func (s *synthetic) distances(ctx context.Context, limits map[string]limit, chosen [][]values) []float64 {
 	rows := make([]row, len(chosen))
 	for i, c := range chosen {

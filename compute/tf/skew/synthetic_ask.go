@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// attempt is one synthetic row, asked with and without its labels.
+// attempt is one synthetic row, with and without its labels.
 type attempt struct {
 	plausible     bool
 	without, with error // what the model has of an error
@@ -26,7 +26,7 @@ type attempt struct {
 func (c *check) askSynthetic(ctx context.Context, model served) error {
 	serving, err := serving(model.Signatures())
 	if err != nil || slices.ContainsFunc(c.questions, func(q question) bool { return q.signature.Name == serving.Name }) {
-		return nil // plan says why, or has asked
+		return nil // plan returns why, or has called the model
 	}
 	s, err := newSynthetic(ctx, c.question.TransformGraph, "", c.data.transformed)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *check) plausible(ctx context.Context, s *synthetic) ([]row, error) {
 	return s.plausible(ctx), nil
 }
 
-// syntheticRows are the rows that a signature was asked for.
+// syntheticRows are the rows that a signature was called with.
 type syntheticRows struct {
 	serving   graph.Signature
 	by        string // the asker
@@ -90,7 +90,7 @@ type syntheticRows struct {
 	plausible int // rows at the beginning whose transformed features are like the real ones
 }
 
-// served is what is asked of a model besides its answers.
+// served are checks of a model in addition to its answers.
 type served interface {
 	Signatures() []graph.Signature
 	ParsesExamples() bool
@@ -98,7 +98,7 @@ type served interface {
 }
 
 // lastOf has the askers ask, as for real rows: the last one that can execute the model counts.
-// There are no failures where nobody can.
+// There are no failures if no implementation can.
 func (c *check) lastOf(ctx context.Context, questions []question, model served) (by string, failures []error, err error) {
 	list := c.askers
 	ask := func(a asker) error {
@@ -169,7 +169,7 @@ func (c *check) judge(asking syntheticRows, attempts []attempt) error {
 	return nil
 }
 
-// unasked notes why a signature could not be asked for synthetic rows.
+// unasked records why a signature could not be called with synthetic rows.
 func (c *check) unasked(signature string, err error) {
 	text := fmt.Sprintf("the signature %s is not asked for synthetic raw rows: %v", signature, err)
 	c.noteOnce("%s", text)
@@ -178,7 +178,7 @@ func (c *check) unasked(signature string, err error) {
 	}
 }
 
-// lacksUnknown says whether an error is one of a feature that is not in the raw schema: the
+// lacksUnknown reports whether an error is one of a feature that is not in the raw schema: the
 // publisher's data may have it all the same.
 func lacksUnknown(err error, spec example.Spec) bool {
 	failed, ok := errors.AsType[modelError](err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/skew"
 )
 
-// changed is the penguins' model of TFX, with its graph changed.
+// changed returns the penguins' model of TFX, with its graph changed.
 func changed(t *testing.T, change func(*corepb.MetaGraphDef)) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "model")
@@ -83,7 +83,7 @@ func TestAModelThatNeedsItsLabelIsRefusedWithoutRawRows(t *testing.T) {
 	if r, err := skew.Check(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("report %+v, error %v, want %s", r, err, want)
 	}
-	// As the module calls it, the label is the transformed one: the transform graph says which raw
+	// As the module calls it, the label is the transformed one: the transform graph shows which raw
 	// feature it is made of.
 	q = withoutRaw(t, needsLabel)
 	q.Memory = filepath.Join(t.TempDir(), "memory")

@@ -116,7 +116,8 @@ func startTensorflowGraph(ctx context.Context, python, dir string) (_ *tensorflo
 	g.command = exec.CommandContext(ctx, python, "-I", script, "transform", dir)
 	g.command.Env, g.command.SysProcAttr, g.command.WaitDelay = environment(g.dir), diesWithParent(), time.Second
 	g.command.Stdout, g.command.Stderr = os.Stderr, os.Stderr // the log of the check
-	g.command.ExtraFiles = []*os.File{written}                // descriptor 3: a graph may print anything to the others
+	// Descriptor 3, because a graph may print anything to the others.
+	g.command.ExtraFiles = []*os.File{written}
 	stdin, err := g.command.StdinPipe()
 	if err != nil {
 		return nil, errors.Join(err, answers.Close())

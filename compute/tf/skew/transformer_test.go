@@ -52,7 +52,7 @@ def check(ask):
     return {}
 `
 
-// Where Go can't execute a transform graph, TensorFlow says what it makes of synthetic rows.
+// If Go can't execute a transform graph, TensorFlow transforms the synthetic rows.
 func TestRowsOfAGraphThatGoCanNotExecuteAreSynthesizedWithTensorFlow(t *testing.T) {
 	t.Parallel()
 	interpreter := tftest.Python(t)

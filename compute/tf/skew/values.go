@@ -22,7 +22,7 @@ type values struct {
 
 func (v values) len() int { return len(v.floats) + len(v.ints) + len(v.texts) }
 
-// number is number i of those that are numbers.
+// number returns number i of those that are numbers.
 func (v values) number(i int) float64 {
 	if v.ints != nil {
 		return float64(v.ints[i])
@@ -30,7 +30,7 @@ func (v values) number(i int) float64 {
 	return v.floats[i]
 }
 
-// largest is the largest finite number by its size.
+// largest returns the largest finite number by its size.
 func (v values) largest() float64 {
 	most := 0.0
 	for i := range len(v.floats) + len(v.ints) {
@@ -41,9 +41,9 @@ func (v values) largest() float64 {
 	return most
 }
 
-// apart is how far two lists lie apart, and whether they are the same but for what allowed says of
-// numbers. Texts must be equal, and so must integers: these may be floats in want, as all numbers
-// of a prediction are. NaN is like NaN.
+// apart returns how far two lists differ, and whether they are the same within the differences that
+// allowed permits for numbers. Texts must be equal, and so must integers: these may be floats in
+// want, as all numbers of a prediction are. NaN is like NaN.
 func (v values) apart(want values, allowed float64) (distance float64, same bool) {
 	if v.len() != want.len() || len(v.texts) != len(want.texts) {
 		return 0, false
@@ -74,8 +74,8 @@ func (v values) apart(want values, allowed float64) (distance float64, same bool
 	return distance, same
 }
 
-// isLike says whether two lists have the same texts and integers, and numbers that are not finite
-// in the same places.
+// isLike reports whether two lists have the same texts and integers, and numbers that are not
+// finite in the same places.
 func (v values) isLike(other values) bool {
 	if v.len() != other.len() || !slices.Equal(v.texts, other.texts) || !slices.Equal(v.ints, other.ints) {
 		return false
@@ -117,8 +117,8 @@ func fingerprints(texts []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// shortest is a number in the fewest digits that distinguish it from any other: of the float32 that
-// it is, mostly.
+// shortest returns a number in the fewest digits that distinguish it from any other: of the float32
+// that it is, mostly.
 func shortest(x float64) string {
 	if float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)
@@ -155,7 +155,7 @@ func (e *element) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// valuesOf are the elements of one output: strings, if all of them may be, or numbers.
+// valuesOf returns the elements of one output: strings, if all of them may be, or numbers.
 func valuesOf(list []element) (values, error) {
 	var floats []float64
 	var texts []string
@@ -176,8 +176,8 @@ func valuesOf(list []element) (values, error) {
 	return values{}, errors.New("holds numbers and strings")
 }
 
-// like is v as the numbers that its words mean, if served holds no strings and all of v's are such
-// words.
+// like returns v as the numbers that its words mean, if served holds no strings and all of v's are
+// such words.
 func (v values) like(served values) values {
 	if served.texts != nil || v.texts == nil {
 		return v

@@ -49,7 +49,8 @@ func toWire(t tensor.Tensor) wireTensor {
 			w.Texts = append(w.Texts, []byte(s))
 		}
 	} else if floats, ok := tensor.Values[float32](t); ok {
-		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats) // of a type of fixed size there is no error
+		// There is no error for a type of fixed size.
+		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats)
 	} else if ints, ok := tensor.Values[int64](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, ints)
 	} else if ints, ok := tensor.Values[int32](t); ok {

@@ -12,8 +12,8 @@ import (
 // message.
 const maxRepeated = 1 << 22
 
-// FromBytes returns the tensor whose elements are data, little endian and row major. DTypes are
-// those of Empty, but for String.
+// FromBytes returns the tensor whose elements are data, little endian and row major. The dtypes are
+// those of Empty, except String.
 func FromBytes(d DType, shape []int, data []byte) (Tensor, error) {
 	switch d {
 	case Float32:
@@ -53,9 +53,8 @@ func decode[T Element](dims []int, data []byte) (Tensor, error) {
 	return a, nil
 }
 
-// FromProto reads a tensor as graphs hold it: its bytes if it has any, else a typed list, whose
-// last value fills the rest of the shape. The shape must be known, with at most MaxElements
-// elements.
+// FromProto reads a tensor of a graph: its bytes if it has any, else a typed list, whose last value
+// fills the rest of the shape. The shape must be known, with at most MaxElements elements.
 func FromProto(p *tensorpb.TensorProto) (Tensor, error) {
 	dims, err := FixedShape(p)
 	if err != nil {

@@ -60,7 +60,7 @@ func TypeOf[T Element]() DType {
 	}
 }
 
-// Empty returns a tensor of that type without elements, or nil for a type that isn't computed with.
+// Empty returns a tensor of that type without elements, or nil for an unsupported type.
 func Empty(d DType) Tensor {
 	switch d {
 	case Float32:

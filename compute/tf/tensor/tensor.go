@@ -13,7 +13,7 @@ import (
 // Tensor is a dense, row-major tensor of any element type: always an *Array. A scalar has no
 // dimensions, a dimension of 0 makes a tensor without elements. Once a tensor has been handed to
 // another function its elements and shape must not change, so that goroutines may share it without
-// locks; the methods that write are for whoever made it.
+// locks; only the function that made the tensor may call the methods that write.
 //
 // Two tensors of one call to CopyFrom, Gather, Scatter or Fill have the same element type; these
 // methods panic otherwise.
@@ -277,7 +277,8 @@ func encode[T Element](data []T) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var piece []byte
 		for part := range slices.Chunk(data, 4096) {
-			piece, _ = binary.Append(piece[:0], binary.LittleEndian, part) // no error for elements of fixed size
+			// No error for elements of fixed size.
+			piece, _ = binary.Append(piece[:0], binary.LittleEndian, part)
 			if !yield(piece) {
 				return
 			}
@@ -285,7 +286,7 @@ func encode[T Element](data []T) iter.Seq[[]byte] {
 	}
 }
 
-// MaxElements bounds the tensors that a graph can make from little data: Fill, Tile and others take
+// MaxElements limits the tensors that a graph can make from little data: Fill, Tile and others take
 // their size from data.
 const MaxElements = 1 << 27
 

@@ -74,7 +74,9 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		}
 		for i := range sound {
 			if name == prefix+".index" && i >= len(sound)-tableFooterSize && i < len(sound)-8 {
-				continue // of the footer only the magic is checked, and the handles by what they point to
+				// In the footer only the magic number is checked, and the handles by what they
+				// point to.
+				continue
 			}
 			broken := slices.Clone(sound)
 			broken[i] ^= 0x10

@@ -2,7 +2,7 @@
 // TensorFlow's checkpoints. A bundle is an index, which is a LevelDB table (table.go), and data
 // files.
 //
-// Which variable belongs to what is not known here, but for the tree of objects that TensorFlow 2
-// keeps with them (Objects). Read Bundle first. The format is that of
+// The package doesn't know what each variable belongs to, except for the tree of objects that
+// TensorFlow 2 stores with them (Objects). Read Bundle first. The format is defined in
 // tensorflow/core/util/tensor_bundle.
 package tensorbundle

@@ -14,7 +14,7 @@ import (
 )
 
 // number is an element type that Numbers reads: how many bytes it has, and its value. Each is a
-// float64 without loss, but for integers beyond 2^53.
+// float64 without loss, except integers beyond 2^53.
 type number struct {
 	size  int64
 	value func([]byte) float64
@@ -35,7 +35,7 @@ var numbers = map[typepb.DataType]number{
 	typepb.DataType_DT_BOOL:     {1, func(b []byte) float64 { return float64(min(b[0], 1)) }},
 }
 
-// half is IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+// half returns IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
 func half(bits uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(bits>>15), int(bits>>10&31), float64(bits&1023)
 	switch exponent {
@@ -50,7 +50,7 @@ func half(bits uint16) float64 {
 	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// bfloat16 is the upper half of a float32.
+// bfloat16 returns the upper half of a float32.
 func bfloat16(bits uint16) float64 { return float64(math.Float32frombits(uint32(bits) << 16)) }
 
 // Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value

@@ -20,8 +20,8 @@ import (
 // bytes a variable.
 const maxIndexBytes = 256 << 20
 
-// Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read when
-// asked for, each checked against its checksum. It may be used from several goroutines.
+// Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read on
+// demand, each checked against its checksum. It may be used from several goroutines.
 type Bundle struct {
 	prefix  string
 	shards  int32
@@ -63,8 +63,8 @@ type Variable struct {
 }
 
 // Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is
-// <model>/variables/variables. Its values may lie in any number of data files, and a variable in
-// slices, as partitioned variables are saved.
+// <model>/variables/variables. Its values may be in any number of data files, and a variable may
+// consist of slices, as partitioned variables are saved.
 func Open(prefix string) (*Bundle, error) {
 	index, err := readBounded(prefix + ".index")
 	if err != nil {
@@ -125,7 +125,7 @@ func parse(index []byte) (*Bundle, error) {
 	return b, nil
 }
 
-// Variables lists what is in the bundle, by key, the object graph included.
+// Variables lists the variables of the bundle, sorted by key, including the object graph.
 func (b *Bundle) Variables() []Variable {
 	list := make([]Variable, 0, len(b.keys))
 	for _, key := range b.keys {
@@ -148,7 +148,7 @@ func (b *Bundle) find(key string) (*corepb.BundleEntryProto, error) {
 	return entry, nil
 }
 
-// elements is the product of a shape.
+// elements returns the product of a shape.
 func elements(shape *shapepb.TensorShapeProto) (int64, error) {
 	n := int64(1)
 	for _, d := range shape.GetDim() {
@@ -189,8 +189,8 @@ func (b *Bundle) failure(key string, err error) error {
 	return fmt.Errorf("bundle %s: variable %q: %w", b.prefix, key, err)
 }
 
-// Size is how many bytes the values of a variable take in the data files, as the index has it.
-// Before a value is read, that is checked against the length of its file.
+// Size returns the bytes of a variable's values in the data files, by the index. Before a value is
+// read, its size is checked against the length of its file.
 func (b *Bundle) Size(key string) (int64, error) {
 	entry, err := b.find(key)
 	if err != nil {
@@ -205,9 +205,8 @@ func (b *Bundle) Size(key string) (int64, error) {
 	return size, nil
 }
 
-// CheckFiles says which data file is missing, or ends before the values that the index has in it.
-// No value is read: a file that was cut off while it was written is found, one that was changed is
-// not.
+// CheckFiles returns an error if a data file is missing, or ends before the values that the index
+// has in it. It reads no value: it finds a truncated file, but not a changed one.
 func (b *Bundle) CheckFiles() error {
 	lengths := map[string]int64{}
 	for _, key := range slices.Sorted(maps.Keys(b.entries)) {
@@ -239,7 +238,7 @@ func (b *Bundle) length(name string) (int64, error) {
 	return file.Length()
 }
 
-// within is an error for an entry whose values don't lie in a file of that length.
+// within returns an error for an entry whose values aren't within a file of that length.
 func within(entry *corepb.BundleEntryProto, name string, length int64) error {
 	offset, size := entry.GetOffset(), entry.GetSize()
 	if offset < 0 || size < 0 || size > length || offset > length-size {
@@ -248,8 +247,8 @@ func within(entry *corepb.BundleEntryProto, name string, length int64) error {
 	return nil
 }
 
-// Tensor reads a variable of strings or numbers in the type it was saved in. Numbers reads types of
-// fewer bits, too.
+// Tensor reads a variable of strings or numbers in the type in which it was saved. Numbers reads
+// types of fewer bits, too.
 func (b *Bundle) Tensor(key string) (tensor.Tensor, error) {
 	e, err := b.find(key)
 	if err != nil {

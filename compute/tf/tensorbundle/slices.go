@@ -21,11 +21,11 @@ import (
 // maxSlices bounds the slices of a variable: each is compared with each.
 const maxSlices = 4096
 
-// isSliceKey says that a key is that of a slice. It begins with the number 0, which has no bytes
-// but its length.
+// isSliceKey reports whether a key is that of a slice. It begins with the number 0, which has no
+// bytes but its length.
 func isSliceKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
-// box is where a slice lies in its variable.
+// box is the position of a slice in its variable.
 type box struct{ start, length []int64 }
 
 // newBox checks a slice against the variable's shape. An axis without a length is whole.
@@ -47,7 +47,7 @@ func newBox(slice *slicepb.TensorSliceProto, shape []int64) (box, error) {
 	return b, nil
 }
 
-// meets says whether two slices share an element.
+// meets reports whether two slices have a common element.
 func (b box) meets(other box) bool {
 	for axis := range b.start {
 		if b.start[axis] >= other.start[axis]+other.length[axis] || other.start[axis] >= b.start[axis]+b.length[axis] {
@@ -57,7 +57,7 @@ func (b box) meets(other box) bool {
 	return true
 }
 
-// elements can't overflow: the slice lies within a shape whose product doesn't.
+// elements can't overflow: the slice is within a shape whose product doesn't.
 func (b box) elements() int64 {
 	n := int64(1)
 	for _, length := range b.length {
@@ -170,7 +170,7 @@ func (b box) copy(whole, part []byte, shape []int64, size int64) {
 	}
 }
 
-// sliceKey is the key of a variable's slice.
+// sliceKey returns the key of a variable's slice.
 func sliceKey(name string, slice *slicepb.TensorSliceProto) string {
 	key := appendCount(nil, 0)
 	key = append(key, strings.NewReplacer("\x00", "\x00\xff", "\xff", "\xff\x00").Replace(name)...)

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
-// ObjectGraphKey is where a checkpoint keeps the tree of its objects.
+// ObjectGraphKey is the key of a checkpoint's tree of objects.
 const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 // Strings reads a variable of type string, row major.
@@ -82,7 +82,7 @@ func decodeStrings(data []byte, n int64, want uint32) ([][]byte, error) {
 	return values, nil
 }
 
-// Objects reads the tree of objects that a TensorFlow 2 checkpoint keeps: the way from an object's
+// Objects reads the tree of objects of a TensorFlow 2 checkpoint, which leads from an object's
 // place in the program to the key of its value.
 func (b *Bundle) Objects() (*corepb.TrackableObjectGraph, error) {
 	values, err := b.Strings(ObjectGraphKey)

@@ -17,7 +17,9 @@ const (
 	blockTrailer    = 5 // type byte, masked CRC-32C of block and type
 	blockSize       = 4096
 	restartInterval = 16 // an entry in 16 holds its whole key
-	maxKeyGrowth    = 64 // shared prefixes make keys larger in memory than in the file; 16 times at most in sound tables
+	// Shared prefixes make keys larger in memory than in the file; 16 times at most in sound
+	// tables.
+	maxKeyGrowth = 64
 )
 
 // tableBlock collects entries. Each stores only what its key doesn't share with the key before.
@@ -126,7 +128,8 @@ func decodeTable(file []byte) ([]tableEntry, error) {
 		return nil, fmt.Errorf("index block: %w", err)
 	}
 	var entries []tableEntry
-	var end uint64 // of the block before: blocks that overlap could make a small file large in memory
+	// End of the previous block: blocks that overlap could make a small file large in memory.
+	var end uint64
 	for i, pointer := range index {
 		at, _, err := cutHandle(pointer.value)
 		if err != nil {
@@ -144,7 +147,7 @@ func decodeTable(file []byte) ([]tableEntry, error) {
 	return entries, nil
 }
 
-// blockHandle says where a block lies, without its trailer.
+// blockHandle is the position of a block, without its trailer.
 type blockHandle struct{ offset, size uint64 }
 
 func cutHandle(b []byte) (blockHandle, []byte, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // dtypesScript saves a variable of each type in two shards, as a program on several machines does,
-// and says what it saved as numbers.
+// and prints what it saved as numbers.
 const dtypesScript = `
 import os
 def check(folder):
@@ -61,7 +61,7 @@ func TestEveryTypeOfNumbersIsReadAsTensorFlowCastsIt(t *testing.T) {
 	}
 }
 
-// partitionsScript saves variables in slices along several axes, and says what they are whole.
+// partitionsScript saves variables in slices along several axes, and prints the whole variables.
 const partitionsScript = `
 def check(prefix):
     v1, whole = tf.compat.v1, {}

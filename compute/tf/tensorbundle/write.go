@@ -20,8 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// Entry is a tensor to write under a key: Value, of any element type, or what Bundle.Copy took from
-// another bundle.
+// Entry is a tensor to write under a key: Value, of any element type, or a result of Bundle.Copy
+// from another bundle.
 type Entry struct {
 	Key   string
 	Value tensor.Tensor

@@ -1,7 +1,6 @@
-// Package tftest lends the real TensorFlow to tests, as the yardstick for files and numbers written
-// in Go. It holds no TensorFlow of its own: a Python environment is made once in the user's cache
-// folder, from requirements.lock. It isn't for anything but tests; what users run is started by
-// functions/runner.
+// Package tftest runs the real TensorFlow in tests, to check files and numbers written in Go. It
+// contains no TensorFlow: it creates a Python environment once in the user's cache directory, from
+// requirements.lock. The package is only for tests; functions/runner starts the modules of users.
 //
-// Start with Run: it gives a Python script a value and takes its answer.
+// Start with Run: it passes a value to a Python script and returns its answer.
 package tftest

@@ -41,10 +41,11 @@ const describePython = `import sys, platform; print(sys.version, platform.system
 
 // environment is a Python venv in a folder named by what decides its content.
 type environment struct {
-	dir    string
-	base   string    // the python3 that makes it
-	lock   []byte    // its packages
-	notice io.Writer // receives messages of slow work, since a test's own log is seen only at its end
+	dir  string
+	base string // the python3 that makes it
+	lock []byte // its packages
+	// Receives messages of slow work, since a test's own log is seen only at its end.
+	notice io.Writer
 }
 
 // findEnvironment says where the environment for this lock and this python3 belongs, without making
@@ -63,7 +64,7 @@ func findEnvironment(cache string, lock []byte, notice io.Writer) (environment, 
 	return environment{dir: dir, base: base, lock: lock, notice: notice}, nil
 }
 
-// python is the path of the environment's interpreter.
+// python returns the path of the environment's interpreter.
 func (e environment) python() string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(e.dir, "Scripts", "python.exe")
@@ -71,8 +72,8 @@ func (e environment) python() string {
 	return filepath.Join(e.dir, "bin", "python")
 }
 
-// ensure makes the environment unless it is there, whole. Test binaries run at the same time, so it
-// holds a file lock.
+// ensure creates the environment unless it exists and is complete. Test binaries run at the same
+// time, so it holds a file lock.
 func (e environment) ensure(install func(environment) error) error {
 	if e.complete() {
 		return nil

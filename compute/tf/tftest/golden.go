@@ -28,7 +28,7 @@ const maxGolden = 32 << 20
 type kept struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	// Files are what the script wrote below the question's paths, by path and name there.
+	// Files are the files that the script wrote below the question's paths, by path and name there.
 	Files []map[string][]byte `json:"files,omitempty"`
 }
 
@@ -43,7 +43,8 @@ type goldenFile struct {
 
 var goldenFiles sync.Map // of *goldenFile, by path
 
-// goldenOf is the file of a test and its subtests. A test that records begins with an empty one.
+// goldenOf returns the file of a test and its subtests. A test that records begins with an empty
+// one.
 func goldenOf(t testing.TB, m mode) *goldenFile {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
@@ -82,8 +83,8 @@ func readGolden(path string) (map[string]kept, error) {
 	return answers, nil
 }
 
-// find returns the answer to a question and whether there is one; none says that the test keeps no
-// answers at all.
+// find returns the answer to a question and whether there is one; none reports whether the test
+// keeps no answers at all.
 func (g *goldenFile) find(key string) (k kept, found, none bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,8 +194,8 @@ func close(x, y float64) bool {
 	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-3*max(1, math.Abs(x), math.Abs(y))
 }
 
-// closeFloats says whether two texts are the base64 of float32 numbers, in which form some scripts
-// give arrays, that are close.
+// closeFloats reports whether two texts are the base64 of float32 numbers, in which form some
+// scripts give arrays, that are close.
 func closeFloats(a, b string) bool {
 	x, errX := base64.StdEncoding.DecodeString(a)
 	y, errY := base64.StdEncoding.DecodeString(b)

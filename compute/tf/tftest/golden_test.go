@@ -27,7 +27,7 @@ func ask1(t *testing.T, script string, in any) question {
 	return q
 }
 
-// folderWith is a new folder of one file.
+// folderWith returns a new folder of one file.
 func folderWith(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,7 +103,8 @@ func TestAnswersThatAreNotCurrentAreFound(t *testing.T) {
 		{"k", kept{Output: json.RawMessage(`{"s": "a", "x": [1, 0.51]}`)}, "answer.x[1]"},
 		{"k", kept{Output: json.RawMessage(`{"s": "b", "x": [1, 0.5]}`)}, "answer.s"},
 		{"k", kept{Output: json.RawMessage(`{"s": "a", "x": [1]}`)}, "answer.x"},
-		{"b", kept{Output: json.RawMessage(`"AACAP2gGeT8VLog9qgskPwAAAD8="`)}, ""}, // 1, 0.9727545, ...: rounded otherwise
+		// 1, 0.9727545, ...: rounded differently
+		{"b", kept{Output: json.RawMessage(`"AACAP2gGeT8VLog9qgskPwAAAD8="`)}, ""},
 		{"b", kept{Output: json.RawMessage(`"AACAPwAAAD8ULog9qgskPwAAAD8="`)}, "answer"},
 		{"k", kept{Error: "KeyError"}, "KeyError"},
 		{"e", kept{Error: "ValueError: other words"}, ""},

@@ -46,7 +46,8 @@ func modeOf(t testing.TB) mode {
 	return m
 }
 
-// needLive skips the test unless the real TensorFlow was asked for, and says how to run it.
+// needLive skips the test unless the real TensorFlow was requested, with a message that explains
+// how to run it.
 func needLive(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -57,10 +58,10 @@ func needLive(t testing.TB) {
 	}
 }
 
-// Interpreter is Python without a test: for commands that measure Stoker against TensorFlow.
+// Interpreter is like Python, without a test: for commands that measure Stoker against TensorFlow.
 func Interpreter() (string, error) { return installed() }
 
-// Number is a float in a script's answer. JSON has no NaN and no infinities, so these come as text.
+// Number is a float in a script's answer. JSON has no NaN and no infinities, so these are strings.
 type Number float64
 
 // UnmarshalJSON takes a JSON number, or a string that spells one: "nan", "-inf", "Infinity".
@@ -73,9 +74,9 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Python3 returns the path of the machine's own python3, for tests that need its standard library
-// alone. Without one the test is skipped and says so, as with -short; with STOKER_TENSORFLOW=live
-// or record, as in CI, it fails.
+// Python3 returns the path of the machine's own python3, for tests that need only its standard
+// library. If there is none, and with -short, Python3 skips the test with a message; with
+// STOKER_TENSORFLOW=live or record, as in CI, it fails the test.
 func Python3(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -91,11 +92,11 @@ func Python3(t testing.TB) string {
 	return python
 }
 
-// WithoutPython3 says why a test is skipped where FindPython3 finds nothing.
+// WithoutPython3 is the reason why a test is skipped if FindPython3 finds nothing.
 const WithoutPython3 = "needs python3 (3.10 or later, Debian's package python3-venv) on the PATH, and only its standard library"
 
-// FindPython3 returns the path of the machine's own python3, or "" where there is none and tests
-// that need one are skipped. It returns an error where none of them may be.
+// FindPython3 returns the path of the machine's own python3, or "" if there is none and tests that
+// need one are skipped. It returns an error if there is none and no test may be skipped.
 func FindPython3() (string, error) {
 	m, err := currentMode()
 	if err != nil {

@@ -21,16 +21,16 @@ import (
 var peerScript string
 
 // Peer is a process of the real TensorFlow to measure against. Unlike Run, it keeps the variables
-// of a script from call to call. It is used by one goroutine at a time.
+// of a script from call to call. It must be used by one goroutine at a time.
 type Peer struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	answers *bufio.Reader
 }
 
-// WithPeer starts TensorFlow, with so many threads for an operation and for operations at once, and
-// ends it after use. env is name=value pairs in addition to this process's own. The first call on a
-// machine installs TensorFlow, which takes minutes.
+// WithPeer starts TensorFlow, with so many threads for one operation and for parallel operations,
+// and ends it after use. env is name=value pairs in addition to this process's own. The first call
+// on a machine installs TensorFlow, which takes minutes.
 func WithPeer(ctx context.Context, threads int, log io.Writer, use func(*Peer) error, env ...string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -101,7 +101,7 @@ func sharedPeer(threads int) func() (*Peer, error) {
 }
 
 // BenchmarkPeer is the process with 1 or 2 threads that a test binary's benchmarks share. As with
-// Python, the benchmark is skipped unless the real TensorFlow was asked for.
+// Python, the benchmark is skipped unless the real TensorFlow was requested.
 func BenchmarkPeer(b *testing.B, threads int) *Peer {
 	b.Helper()
 	needLive(b)
@@ -112,7 +112,8 @@ func BenchmarkPeer(b *testing.B, threads int) *Peer {
 	return p
 }
 
-// CPUSeconds is the CPU time that this process has used, that of the garbage collector included.
+// CPUSeconds returns the CPU time that this process has used, including that of the garbage
+// collector.
 func CPUSeconds(tb testing.TB) float64 {
 	tb.Helper()
 	var usage syscall.Rusage

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// question is a request whose paths are replaced by what lies there, so that it has the same digest
-// in every folder.
+// question is a request whose paths are replaced by the contents of their files, so that it has the
+// same digest in every directory.
 type question struct {
 	key   string
 	paths []string // the existing files and folders that the input names
@@ -90,8 +90,8 @@ func (q *question) placeholder(path string) string {
 
 func placeholder(i int) string { return fmt.Sprintf("{path:%d}", i) }
 
-// existing is the longest beginning of an absolute path that exists, below the folder of temporary
-// files or the module.
+// existing returns the longest beginning of an absolute path that exists, below the folder of
+// temporary files or the module.
 func existing(s string) (string, bool) {
 	if !filepath.IsAbs(s) || strings.ContainsAny(s, "\n\x00") {
 		return "", false
@@ -106,8 +106,8 @@ func existing(s string) (string, bool) {
 	}
 }
 
-// digestTree is the SHA-256 of each file at or below a path, by its name there; the path itself has
-// the name ".".
+// digestTree returns the SHA-256 of each file at or below a path, by its name there; the path
+// itself has the name ".".
 func digestTree(root string) (map[string][32]byte, error) {
 	tree := map[string][32]byte{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -161,7 +161,8 @@ func (q question) hidePaths(text string) string {
 	if python, err := installed(); err == nil { // tracebacks name it
 		text = strings.ReplaceAll(text, filepath.Dir(filepath.Dir(python)), "{python}")
 	}
-	order := make([]int, len(q.paths)) // a folder's files first: their paths begin with the folder's
+	// A folder's files first: their paths begin with the folder's.
+	order := make([]int, len(q.paths))
 	for i := range order {
 		order[i] = i
 	}

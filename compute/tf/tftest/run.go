@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Python is the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and
+// Python returns the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and
 // KerasTuner. The first call on a machine installs it, which takes minutes: only with
-// STOKER_TENSORFLOW=live or record. Otherwise, and with -short, the test is skipped and says so;
-// without python3 or a package registry it fails.
+// STOKER_TENSORFLOW=live or record. Otherwise, and with -short, Python skips the test with a
+// message; without python3 or a package registry it fails the test.
 func Python(t testing.TB) string {
 	t.Helper()
 	needLive(t)
@@ -19,8 +19,8 @@ func Python(t testing.TB) string {
 	return python
 }
 
-// EstimatorPython is that of the environment with Estimators, tf.Transform and tfx-bsl of their
-// time, for the second tier of tests.
+// EstimatorPython returns the interpreter of the environment with Estimators, tf.Transform and
+// tfx-bsl of their time, for the second tier of tests.
 func EstimatorPython(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -31,8 +31,8 @@ func EstimatorPython(t testing.TB) string {
 	return python
 }
 
-// AnalysisPython is that of the environment with TensorFlow Model Analysis, where files of TFX lie
-// too, for the second tier of tests.
+// AnalysisPython returns the interpreter of the environment with TensorFlow Model Analysis, which
+// also has files of TFX, for the second tier of tests.
 func AnalysisPython(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -44,8 +44,8 @@ func AnalysisPython(t testing.TB) string {
 }
 
 // OrbaxPackages returns a directory with Orbax and JAX, for the second tier of tests. A script of
-// Python's interpreter appends it to sys.path: packages that are in both environments are those of
-// Python.
+// Python's interpreter appends it to sys.path: packages that are in both environments come from the
+// interpreter's own.
 func OrbaxPackages(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -60,44 +60,44 @@ func OrbaxPackages(t testing.TB) string {
 	return dir
 }
 
-// Run hands in (as JSON) to the function check(input) of a Python script and decodes what it
-// returns into out, a pointer. In the script tf and np are imported and b64 decodes base64, the
-// form in which []byte goes in; tensors, arrays and bytes it returns come back as JSON lists,
-// numbers and base64; a Number takes NaN and infinities too. Inputs that may hold them go in as
-// text.
+// Run passes in (as JSON) to the function check(input) of a Python script, and decodes its result
+// into out, a pointer. In the script tf and np are imported, and b64 decodes base64, the form in
+// which []byte is passed; returned tensors, arrays and bytes become JSON lists, numbers and base64;
+// a Number can be NaN or an infinity too. Inputs that may contain them are passed as strings.
 //
-// Without STOKER_TENSORFLOW nothing is installed: the answer is the one that is kept in the test's
-// package, in testdata/tensorflow/<test>.json.gz, for this script and this input. Paths in the
-// input stand for what lies there, and files that the script wrote below them are kept and written
-// again. A test that keeps no answers is skipped and says how to run it; one that keeps answers,
-// but none to this question, fails. With live the real TensorFlow is asked, and a kept answer that
-// is missing or is no longer what TensorFlow says fails the test; with record it is kept. Use
-// RunLive where the input or the answer differs from run to run or between processors.
+// Without STOKER_TENSORFLOW nothing is installed: the answer is the one kept in the test's package,
+// in testdata/tensorflow/<test>.json.gz, for this script and this input. Paths in the input
+// represent the contents of their files, and files that the script wrote below them are kept and
+// written again. A test that keeps no answers is skipped with a message that explains how to run
+// it; one that keeps answers, but none to this question, fails. With live the real TensorFlow
+// answers, and a kept answer that is missing or differs from TensorFlow's fails the test; with
+// record the answer is kept. Use RunLive if the input or the answer differs from run to run or
+// between processors.
 //
 // Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a
-// time, for 10 minutes of processor time at most. What it prints is in the test's log. An exception
+// time, for 10 minutes of processor time at most. Its output is in the test's log. An exception
 // fails the test with the traceback.
 func Run(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, answerOf(t, request{Script: script, Input: in}), out)
 }
 
-// RunLive is Run of the real TensorFlow always; nothing is kept.
+// RunLive is like Run, but always runs the real TensorFlow, and keeps no answer.
 func RunLive(t testing.TB, script string, in, out any) {
 	t.Helper()
 	needLive(t)
 	decode(t, ask(t, shared, request{Script: script, Input: in}), out)
 }
 
-// RunAnalysis is Run in an environment of its own, for the second tier of tests: TensorFlow 2.16
-// with TensorFlow Model Analysis, tfx_bsl and what else of TFX reads models.
+// RunAnalysis is like Run, in a separate environment for the second tier of tests: TensorFlow 2.16
+// with TensorFlow Model Analysis, tfx_bsl and the other parts of TFX that read models.
 func RunAnalysis(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, ask(t, analysisShared, request{Script: script, Input: in}), out)
 }
 
-// RunEstimator is Run in an environment of its own, for the second tier of tests: TensorFlow 2.15,
-// the last that has Estimators.
+// RunEstimator is like Run, in a separate environment for the second tier of tests: TensorFlow
+// 2.15, the last that has Estimators.
 func RunEstimator(t testing.TB, script string, in, out any) {
 	t.Helper()
 	decode(t, ask(t, estimatorShared, request{Script: script, Input: in}), out)
@@ -114,7 +114,7 @@ func decode(t testing.TB, a answer, out any) {
 }
 
 // Fail runs a script that has to raise an exception and returns the traceback's text. Its answers
-// are kept as those of Run are.
+// are kept like those of Run.
 func Fail(t testing.TB, script string, in any) string {
 	t.Helper()
 	a := answerOf(t, request{Script: script, Input: in})
@@ -124,7 +124,7 @@ func Fail(t testing.TB, script string, in any) string {
 	return a.Error
 }
 
-// answerOf is the kept answer to a request, or that of the real TensorFlow, by the mode.
+// answerOf returns the kept answer to a request, or that of the real TensorFlow, by the mode.
 func answerOf(t testing.TB, r request) answer {
 	t.Helper()
 	skipShort(t)

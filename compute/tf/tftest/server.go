@@ -77,8 +77,8 @@ func installFrom(lock []byte) (string, error) {
 	return env.python(), env.ensure(installPackages)
 }
 
-// terminal is where a human sees a notice at once. The go tool keeps a test's stderr back, so it is
-// the terminal itself where there is one.
+// terminal returns where a human sees a notice at once. The go tool keeps a test's stderr back, so
+// it is the terminal itself where there is one.
 func terminal() io.Writer {
 	if tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil {
 		return tty

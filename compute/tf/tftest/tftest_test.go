@@ -148,8 +148,8 @@ func TestPythonHasTensorFlow(t *testing.T) {
 	}
 }
 
-// What a task sets for TensorFlow reaches it: the number of its threads, and oneDNN's kernels. Not
-// parallel: it changes the environment.
+// The settings of a task for TensorFlow reach it: the number of its threads, and oneDNN's kernels.
+// Not parallel: it changes the environment.
 func TestSettingsReachTensorFlow(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("threads are counted in Linux's /proc")

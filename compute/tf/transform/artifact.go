@@ -56,8 +56,8 @@ func oldArtifact(m *graph.Model) (*artifact, error) {
 // transformed is what an output of the function is.
 const transformed = "transformed feature"
 
-// composites are the raw features that are put together of several columns, as the raw schema in
-// the artifact says. Without a schema there are none.
+// composites returns the raw features that are put together of several columns, as the raw schema
+// in the artifact says. Without a schema there are none.
 func (a *artifact) composites() ([]example.Composite, error) {
 	schema, err := example.ReadSchema(filepath.Join(filepath.Dir(a.model.Dir), "metadata", "schema.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// columns is how examples hold a transformed feature: as tf.Transform writes it to its transformed
-// examples, and describes it in their schema.
+// columns returns how examples hold a transformed feature: as tf.Transform writes it to its
+// transformed examples, and describes it in their schema.
 func (f feature) columns() (example.Spec, error) {
 	kind, err := kindOf(f.DType)
 	if err != nil {
@@ -34,7 +34,7 @@ func (f feature) columns() (example.Spec, error) {
 	return example.Spec{values}, nil
 }
 
-// sparseColumns are values and indices, for what is sparse in more than one dimension.
+// sparseColumns returns values and indices, for what is sparse in more than one dimension.
 func (f feature) sparseColumns(values example.Feature) (example.Spec, error) {
 	if len(f.Shape) < 2 {
 		return nil, fmt.Errorf("is sparse of shape %v", f.Shape)

@@ -125,7 +125,7 @@ func transformPasses(b *testing.B, g *transform.Graph, raw *example.Batch) {
 	}
 }
 
-// transformByPeer is the CPU time of as many passes by TensorFlow.
+// transformByPeer returns the CPU time of as many passes by TensorFlow.
 func transformByPeer(b *testing.B, peer *tftest.Peer, in map[string]any) float64 {
 	b.Helper()
 	var rows int

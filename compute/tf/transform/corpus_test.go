@@ -38,7 +38,7 @@ func readSplit(t testing.TB, batchSize int, spec example.Spec, path ...string) [
 	}
 }
 
-// copied is a batch that outlives the reader's next.
+// copied returns a batch that outlives the reader's next.
 func copied(b *example.Batch) *example.Batch {
 	c := &example.Batch{Rows: b.Rows, Columns: slices.Clone(b.Columns)}
 	for i, column := range b.Columns {

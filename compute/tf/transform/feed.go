@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// kindOf is how values of a type stand in examples.
+// kindOf returns how values of a type are stored in examples.
 func kindOf(t tensor.DType) (example.Kind, error) {
 	switch t {
 	case tensor.Float32:
@@ -88,7 +88,7 @@ func (s source) fill(args []ops.Value, b *example.Batch) error {
 	return nil
 }
 
-// find is the batch's column, which has to be as asked for.
+// find returns the batch's column, which must be of the requested kind.
 func (s source) find(b *example.Batch, want example.Feature) (*example.Column, error) {
 	c := b.Column(want.Name)
 	switch {
@@ -102,7 +102,7 @@ func (s source) find(b *example.Batch, want example.Feature) (*example.Column, e
 	return c, nil
 }
 
-// placed makes the indices of a sparse tensor out of the columns that hold them, sorted.
+// placed makes the sorted indices of a sparse tensor from the columns that contain them.
 func (s source) placed(args []ops.Value, b *example.Batch, c *example.Column) error {
 	rank := len(s.indices) + 1
 	indices := tensor.Reuse[int64](args[0], c.Len(), rank)

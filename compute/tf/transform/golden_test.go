@@ -37,9 +37,9 @@ type goldenTensor struct {
 	Data  json.RawMessage // the bytes in base64; of strings a list of those
 }
 
-// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and
-// the like have no choice; exp, log and their kin are polynomials there, of which each step is
-// rounded.
+// maxDistance is how many float32s may be between ours and TensorFlow's. Addition, division and the
+// like have only one result; exp, log and similar functions are polynomials there, of which each
+// step is rounded.
 const maxDistance = 4
 
 // magnitudes are the largest numbers that some outputs are differences of. An error in those
@@ -52,7 +52,7 @@ var magnitudes = map[string]float32{
 	"more_functions/selu":        2, // 1.76 exp(x) - 1.76
 }
 
-// graphs is where the graphs lie.
+// graphs is the directory of the graphs.
 var graphs = filepath.Join("testdata", "graphs")
 
 // unpack puts the artifact of a graph into a folder.
@@ -88,7 +88,7 @@ func readGolden(t testing.TB, dir, name string) golden {
 	return want
 }
 
-// unpacked is one file of a graph's archive.
+// unpacked returns one file of a graph's archive.
 func unpacked(t testing.TB, dir, name, file string) []byte {
 	t.Helper()
 	archive, err := zip.OpenReader(filepath.Join(dir, name+".zip"))
@@ -103,7 +103,7 @@ func unpacked(t testing.TB, dir, name, file string) []byte {
 	return data
 }
 
-// goldenRows are the serialized examples that every graph was run on.
+// goldenRows returns the serialized examples that every graph was run on.
 func goldenRows(t testing.TB) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(graphs, "rows.json"))
@@ -142,8 +142,8 @@ func TestGraphsAnswerAsInTensorFlow(t *testing.T) {
 	}
 }
 
-// compareGolden runs the graph on the batches that TensorFlow had. Where that has an error there
-// has to be one.
+// compareGolden runs the graph on the batches that TensorFlow had. If that has an error, an error
+// is expected.
 func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want golden) {
 	t.Helper()
 	for _, batch := range want.Batches {
@@ -169,7 +169,7 @@ func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want gold
 	}
 }
 
-// What Run gives is what reading Transform's own transformed examples gives.
+// Run returns the same as reading Transform's own transformed examples.
 func TestBatchIsAsTransformedExamplesAreRead(t *testing.T) {
 	t.Parallel()
 	rows := goldenRows(t)
@@ -287,7 +287,7 @@ func (w goldenTensor) decode(to any) error {
 	return binary.Read(bytes.NewReader(data), binary.LittleEndian, to)
 }
 
-// distance is how many float32s lie between two, 0 for two NaNs.
+// distance returns how many float32s are between two, 0 for two NaNs.
 func distance(a, b float32) float64 {
 	if a == b || a != a && b != b || isNothing(a) && isNothing(b) {
 		return 0

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/ops"
 )
 
-// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any
-// number of goroutines at once.
+// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by several
+// goroutines at the same time.
 type Graph struct {
 	sources []source
 	outputs []feature
@@ -25,18 +25,18 @@ type Graph struct {
 	program *graph.Program
 }
 
-// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that
-// isn't known is an error that names the op, its node and the transformed feature that needs it;
-// nothing is left to be found out when data are there. An error that has example.ErrInput in its
-// chain is the artifact's fault.
+// Open reads the TransformGraph artifact in dir: the directory that contains transform_fn. An
+// unknown op is an error here, before there is data, which names the op, its node and the
+// transformed feature that needs it. If an error has example.ErrInput in its chain, the artifact is
+// the cause.
 //
-// The graph is executed within the default limits of package tensorflow: OpenWithin sets others.
+// The graph is executed within the default limits of package graph: OpenWithin sets others.
 func Open(dir string) (*Graph, error) {
 	return OpenWithin(context.Background(), dir, graph.Limits{})
 }
 
-// OpenWithin is Open until ctx ends, with the limits given for opening it and for each Run. A graph
-// or data that go beyond them have graph.ErrLimit in the error's chain.
+// OpenWithin is Open with a context, and with the given limits for opening and for each Run. The
+// error of a graph or of data that exceed them has graph.ErrLimit in its chain.
 func OpenWithin(ctx context.Context, dir string, limits graph.Limits) (*Graph, error) {
 	m, err := graph.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
@@ -49,7 +49,7 @@ func OpenWithin(ctx context.Context, dir string, limits graph.Limits) (*Graph, e
 	return g, nil
 }
 
-// blame is the artifact's, unless a file of it can't be read.
+// blame returns the artifact's, unless a file of it can't be read.
 func blame(err error) error {
 	if _, isFile := errors.AsType[*fs.PathError](err); isFile {
 		return err
@@ -57,7 +57,7 @@ func blame(err error) error {
 	return inputError{err}
 }
 
-// unlessEnded is the artifact's or the data's fault, unless ctx has ended.
+// unlessEnded returns an error of the artifact or the data, unless ctx has ended.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -84,7 +84,7 @@ func compile(ctx context.Context, m *graph.Model, limits graph.Limits) (*Graph, 
 	return g, g.describe(a)
 }
 
-// describe says what batches go in and come out, in the words of package example.
+// describe returns the specs of the input and output batches, as in package example.
 func (g *Graph) describe(a *artifact) error {
 	composites, err := a.composites()
 	if err != nil {
@@ -117,24 +117,23 @@ func (g *Graph) describe(a *artifact) error {
 	return g.spec.Validate()
 }
 
-// Raw is the features that go in, as they are read from examples: those that a transformed feature
+// Raw returns the input features, as they are read from examples: those that a transformed feature
 // needs. A batch may have more.
 func (g *Graph) Raw() example.Spec { return slices.Clone(g.raw) }
 
-// Spec is the features that come out: those that reading tf.Transform's transformed examples would
-// give.
+// Spec returns the output features: those of tf.Transform's transformed examples.
 func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 
 // Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the
-// memory of into, a batch that Run returned before and that nobody needs any more, or of its own if
-// into is nil. A row that TensorFlow has an error for is one here too, and spoils its batch.
+// memory of into, a batch that Run returned before and that is no longer needed, or in new memory
+// if into is nil. A row for which TensorFlow has an error is an error of its batch here too.
 func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	return g.RunContext(context.Background(), raw, into)
 }
 
-// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its
-// chain, which isn't example.ErrInput. Where the batch says where its rows come from, the error is
-// an example.Error that names the file and the record of the first row that is at fault by itself.
+// RunContext is Run with a context: soon after ctx ends it returns an error with the cause, and
+// without example.ErrInput, in its chain. If the batch has the origins of its rows, the error is an
+// example.Error that names the file and the record of the first row that fails by itself.
 func (g *Graph) RunContext(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
 	made, err := g.runBatch(ctx, raw, into)
 	if err != nil && errors.Is(err, example.ErrInput) && len(raw.Origins) == raw.Rows && raw.Rows > 0 {
@@ -172,7 +171,7 @@ func (g *Graph) runBatch(ctx context.Context, raw, into *example.Batch) (*exampl
 	return into, nil
 }
 
-// run feeds the batch to the program. What comes out is in the frame then.
+// run feeds the batch to the program. The outputs are in the frame then.
 func (g *Graph) run(ctx context.Context, f *graph.Frame, raw *example.Batch) error {
 	at := 0
 	for _, s := range g.sources {
@@ -189,7 +188,7 @@ func (g *Graph) run(ctx context.Context, f *graph.Frame, raw *example.Batch) err
 }
 
 // inputError is an error that the artifact or the data are to blame for: no retry mends it. It is
-// an example.ErrInput, and keeps the words of what it wraps.
+// an example.ErrInput, with the text of the wrapped error.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error        { return e.error }

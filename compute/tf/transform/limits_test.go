@@ -32,8 +32,8 @@ func shapeOf(dims ...int64) *shapepb.TensorShapeProto {
 	return s
 }
 
-// transformGraph is an artifact whose graph, in TensorFlow 1's form, makes the strings y of the
-// strings x.
+// transformGraph returns an artifact whose graph, in TensorFlow 1's form, makes the strings y of
+// the strings x.
 func transformGraph(t *testing.T, nodes ...*nodepb.NodeDef) string {
 	t.Helper()
 	port := func(name string) *corepb.TensorInfo {
@@ -56,7 +56,7 @@ func transformGraph(t *testing.T, nodes ...*nodepb.NodeDef) string {
 	return dir
 }
 
-// constantStrings is a node of many strings that are one in the file.
+// constantStrings returns a node of many strings that are one in the file.
 func constantStrings(name string, n int64) *nodepb.NodeDef {
 	return &nodepb.NodeDef{Name: name, Op: "Const", Attr: map[string]*attrpb.AttrValue{"value": {Value: &attrpb.AttrValue_Tensor{
 		Tensor: &tensorpb.TensorProto{Dtype: typepb.DataType_DT_STRING, TensorShape: shapeOf(n), StringVal: [][]byte{[]byte("x")}},
@@ -87,8 +87,8 @@ func TestConstantsOfATransformGraphAreBounded(t *testing.T) {
 	}
 }
 
-// A graph that makes gigabytes of a row ends in the batch that asks for them; the end of a context
-// is no fault of the data.
+// A graph that makes gigabytes of a row fails in the batch of that row; the end of a context is not
+// an error of the data.
 func TestBatchesOfATransformGraphAreBounded(t *testing.T) {
 	t.Parallel()
 	last, nodes := "x", []*nodepb.NodeDef(nil)
@@ -117,7 +117,8 @@ func TestBatchesOfATransformGraphAreBounded(t *testing.T) {
 	}
 }
 
-// What comes out is written to a batch: strings that share their bytes in the graph don't there.
+// The outputs are written to a batch: strings that share their bytes in the graph don't share them
+// there.
 func TestCopiesOfOutputsAreBounded(t *testing.T) {
 	t.Parallel()
 	number := func(name string, dims []int64, values ...int32) *nodepb.NodeDef {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// locate finds the first row of a batch that is at fault by itself, by halves: a batch of n rows is
+// locate finds the first row of a batch that fails by itself, by bisection: a batch of n rows is
 // run log2(n) times more, in parts. Where no part fails alone, it is rows together that do, and the
 // first and the last of them are named.
 func (g *Graph) locate(ctx context.Context, raw *example.Batch, err error) error {
@@ -37,7 +37,7 @@ func (g *Graph) locate(ctx context.Context, raw *example.Batch, err error) error
 	return &example.Error{File: at.File, Record: at.Record, Err: err}
 }
 
-// fails says whether some rows of a batch are at fault without the others.
+// fails reports whether some rows of a batch fail without the others.
 func (g *Graph) fails(ctx context.Context, raw *example.Batch, from, to int) (bool, error) {
 	_, err := g.runBatch(ctx, rowsOf(raw, from, to), nil)
 	return err != nil && errors.Is(err, example.ErrInput), err
@@ -77,7 +77,7 @@ func rowsOf(b *example.Batch, from, to int) *example.Batch {
 	return part
 }
 
-// shifted are numbers less the first one.
+// shifted returns numbers less the first one.
 func shifted(numbers []int32, first int32) []int32 {
 	from := make([]int32, len(numbers))
 	for i, n := range numbers {

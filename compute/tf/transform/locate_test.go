@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// An error of a graph names the file and the record of the row that is at fault, wherever it is in
-// its batch.
+// An error of a graph names the file and the record of the row that fails, wherever it is in its
+// batch.
 func TestARowsErrorNamesItsFileAndRecord(t *testing.T) {
 	t.Parallel()
 	rows := goldenRows(t)

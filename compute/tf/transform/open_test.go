@@ -21,7 +21,7 @@ var (
 	taxiGraph    = filepath.Join("..", "savedmodel", "testdata", "taxi", "transform_graph")
 )
 
-// edited is a copy of an artifact whose graph was changed.
+// edited returns a copy of an artifact whose graph was changed.
 func edited(t *testing.T, dir string, change func(*corepb.MetaGraphDef)) string {
 	t.Helper()
 	to := t.TempDir()
@@ -132,7 +132,8 @@ func TestDamagedVocabularyIsNamedWithItsLine(t *testing.T) {
 	}
 }
 
-// Without the raw schema nothing says which columns hold the places of a sparse feature's values.
+// Without the raw schema nothing shows which columns have the positions of a sparse feature's
+// values.
 func TestSparseFeatureWithoutASchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "sparse_feature")

@@ -24,7 +24,7 @@ type slot struct {
 }
 
 func startAhead(r Reader, g *Graph) *ahead {
-	slots := runtime.GOMAXPROCS(0) + 1 // one more is with whoever called Next
+	slots := runtime.GOMAXPROCS(0) + 1 // one more is used by the caller of Next
 	ctx, stop := context.WithCancel(context.Background())
 	a := &ahead{stop: stop, order: make(chan *slot, slots), free: make(chan *slot, slots)}
 	for range slots {
@@ -39,7 +39,7 @@ func (a *ahead) close() {
 	a.running.Wait()
 }
 
-// read goes on to the end, an error, or close.
+// read continues until the end, an error, or close.
 func (a *ahead) read(ctx context.Context, r Reader, g *Graph) {
 	for {
 		var s *slot

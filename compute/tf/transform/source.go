@@ -6,16 +6,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// Reader gives batches of raw features: an example.Reader of Graph.Raw.
+// Reader reads batches of raw features: an example.Reader of Graph.Raw.
 type Reader interface {
 	Next(ctx context.Context) (*example.Batch, error)
 	Skip(ctx context.Context, batches int64) error
 	Close() error
 }
 
-// Source gives transformed batches, in the order of the raw ones, as reading the transformed
-// examples would. Some batches are transformed ahead, one on each core; what comes out doesn't
-// depend on how many those are. It is not safe for concurrent use.
+// Source reads transformed batches, in the order of the raw ones, like a reader of the transformed
+// examples. Some batches are transformed ahead, one on each core; the outputs don't depend on their
+// number. It must be used by one goroutine at a time.
 type Source struct {
 	graph  *Graph
 	reader Reader
@@ -29,7 +29,7 @@ type Source struct {
 func (g *Graph) Source(r Reader) *Source { return &Source{graph: g, reader: r} }
 
 // Next returns the next batch, which stays valid until the next call. At the end the error is that
-// of the reader: io.EOF. After ctx has ended, Next may be called again, and nothing is lost.
+// of the reader: io.EOF. After ctx has ended, Next may be called again, and skips no batch.
 func (s *Source) Next(ctx context.Context) (*example.Batch, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -57,8 +57,8 @@ func (s *Source) Next(ctx context.Context) (*example.Batch, error) {
 	return s.given.made, s.err
 }
 
-// Skip moves on by some batches; those that nobody has read ahead yet aren't transformed. Fewer
-// batches than asked for are io.EOF.
+// Skip skips some batches; those that were not read ahead aren't transformed. It returns io.EOF if
+// there are fewer batches.
 func (s *Source) Skip(ctx context.Context, batches int64) error {
 	if s.ahead == nil && s.err == nil {
 		return s.reader.Skip(ctx, batches)

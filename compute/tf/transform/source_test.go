@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
-// rawAndTransformed are readers of the same rows: raw ones that are transformed, and those that
+// rawAndTransformed returns readers of the same rows: raw ones that are transformed, and those that
 // Transform wrote.
 func rawAndTransformed(t *testing.T, name string, o example.Options) (*transform.Source, *example.Reader) {
 	t.Helper()

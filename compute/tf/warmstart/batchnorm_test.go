@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// normalized is a network with a batch normalization, of that seed.
+// normalized returns a network with a batch normalization, of that seed.
 func normalized(t *testing.T, seed int64) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(seed))
@@ -37,7 +37,7 @@ func answers(t *testing.T, g *nn.Graph) []float32 {
 	return out["y"].Floats
 }
 
-// Moving averages are no weights that are learnt, and belong to a model as they do.
+// Moving averages aren't learned, but belong to a model like weights.
 func TestAveragesOfBatchNormalizationAreTaken(t *testing.T) {
 	t.Parallel()
 	old := normalized(t, 1)

@@ -8,27 +8,27 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Network is a new model, and what its numbers stand for.
+// Network is a new model with the meanings of its inputs and outputs.
 type Network struct {
 	Graph *nn.Graph
 
-	// TransformGraph is the folder of the transform graph that makes the network's inputs, "" for
-	// none.
+	// TransformGraph is the directory of the transform graph that computes the network's inputs;
+	// "": there is none.
 	TransformGraph string
 
-	// Logits is the output that has a column for each class, or one for the second of two; "": no
-	// classes are predicted.
+	// Logits is the output with a column for each class, or with one column for the second of two;
+	// "": no classes are predicted.
 	Logits string
 
-	// Classes are the names of all classes in the order of those columns, ClassNames; nil where
-	// they aren't known.
+	// Classes are the names of all classes in the order of those columns, ClassNames; nil if they
+	// aren't known.
 	Classes []string
 }
 
-// ClassNames are the names of a label's classes 0, 1, 2 ...: words, where the label is one of them;
-// where a transform graph made its number of a vocabulary, the tokens, then buckets for others;
-// else the numbers themselves. nil where there are more words than classes: the label is something
-// else that was made of them.
+// ClassNames returns the names of a label's classes 0, 1, 2 ...: words, if the label is one of
+// them; tokens, then buckets for other ones, if a transform graph computed the label with a
+// vocabulary; otherwise the numbers themselves. It returns nil if there are more words than
+// classes, since then the label was computed from them in another way.
 func ClassNames(classes int, words []string, feature, transformGraph string) ([]string, error) {
 	if words == nil && transformGraph != "" {
 		vocabularies, err := TransformVocabularies(transformGraph)
@@ -51,7 +51,7 @@ func ClassNames(classes int, words []string, feature, transformGraph string) ([]
 	return names, nil
 }
 
-// classes says what the columns of those weights stand for that have one for each class.
+// classes determines what the columns of the weights that have one column for each class represent.
 type classes struct {
 	weights   map[string]bool // of the new model, by name
 	ours, old []string        // names of the classes; nil: not known
@@ -76,13 +76,13 @@ func (n Network) classesOf(old []string) classes {
 	return found
 }
 
-// opposite says that the one logit of two classes speaks for the other one.
+// opposite reports whether the single logit of two classes is that of the other class.
 func (c classes) opposite() bool {
 	return len(c.ours) == 2 && len(c.old) == 2 && c.ours[0] == c.old[1] && c.ours[1] == c.old[0]
 }
 
-// classColumns are what so many columns stand for that belong to classes of these names; nil where
-// that isn't known. One column is that of the second of two classes.
+// classColumns returns what so many columns stand for that belong to classes of these names; nil
+// where that isn't known. One column is that of the second of two classes.
 func classColumns(names []string, columns int) Rows {
 	switch {
 	case columns == 1 && len(names) == 2 && names[0] != names[1]:

@@ -12,8 +12,8 @@ type tensorKey struct {
 	index        int
 }
 
-// columns are the contents of a tensor's columns: its last axis, or its last ones taken together.
-// nil: not known.
+// columns returns the contents of a tensor's columns: its last axis, or its last ones taken
+// together. nil: not known.
 func (t *tracer) columns(f *frame, tensor string) []column {
 	o, ok := f.origin(tensor)
 	if !ok || t.work > maxWork || t.deep > maxChain {
@@ -49,8 +49,8 @@ func (t *tracer) compute(o origin) []column {
 	return known.columns(o)
 }
 
-// combined is the contents of two operands taken together, element by element: one of them has to
-// be the same for every example, or both have to be of the same columns.
+// combined returns the contents of two operands combined element by element: one of them has to be
+// the same for every example, or both have to be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) != 2 {
@@ -72,7 +72,7 @@ func sameNames(x, y []column) bool {
 	return x != nil && slices.EqualFunc(x, y, func(a, b column) bool { return a.name == b.name })
 }
 
-// joined is all inputs but the last, which is the axis.
+// joined returns all inputs but the last, which is the axis.
 func (t *tracer) joined(o origin) []column {
 	in := o.node.GetInput()
 	var all []column
@@ -86,7 +86,7 @@ func (t *tracer) joined(o origin) []column {
 	return all
 }
 
-// product is of a value and a weight.
+// product returns of a value and a weight.
 func (t *tracer) product(o origin) []column {
 	x := t.columns(o.frame, o.node.GetInput()[0])
 	w, ok := t.weight(o.frame, o.node.GetInput()[1])
@@ -99,12 +99,12 @@ func (t *tracer) product(o origin) []column {
 	return units(w.Shape[1])
 }
 
-// isMatrix says that a shape is one whose rows and columns can be listed.
+// isMatrix reports whether the rows and columns of a shape can be listed.
 func isMatrix(shape []int) bool {
 	return len(shape) == 2 && min(shape[0], shape[1]) >= 0 && max(shape[0], shape[1]) <= maxColumns
 }
 
-// gathered is rows of a table.
+// gathered returns rows of a table.
 func (t *tracer) gathered(o origin) []column {
 	w, ok := t.weight(o.frame, o.node.GetInput()[0])
 	if !ok {
@@ -135,8 +135,8 @@ func (t *tracer) rowsOf(o origin) []column {
 	return t.columns(o.frame, in[0])
 }
 
-// summed is a one-hot row that an indicator column made of one value: with several it is not known
-// which one is meant.
+// summed returns a one-hot row that an indicator column made of one value: with several it is not
+// known which one is meant.
 func (t *tracer) summed(o origin) []column {
 	made, ok := o.frame.through(o.node.GetInput()[0], "Identity")
 	if !ok || made.node == nil || made.node.GetOp() != "OneHot" || len(made.node.GetInput()) < 2 {
@@ -148,8 +148,8 @@ func (t *tracer) summed(o origin) []column {
 	return t.columns(o.frame, o.node.GetInput()[0])
 }
 
-// selected is one of two values. Where one of them is a constant whole number, that is what all
-// others became.
+// selected returns one of two values. Where one of them is a constant whole number, that is what
+// all others became.
 func (t *tracer) selected(o origin) []column {
 	in := o.node.GetInput()
 	x, y := t.columns(o.frame, in[1]), t.columns(o.frame, in[2])
@@ -170,7 +170,7 @@ func isWhole(n *nodepb.NodeDef) bool {
 	return dtype == "DT_INT64" || dtype == "DT_INT32"
 }
 
-// found is the numbers of strings in a table.
+// found returns the numbers of strings in a table.
 func (t *tracer) found(o origin) []column {
 	in := o.node.GetInput()
 	tokens := t.tokens(o.frame, in[0])
@@ -185,7 +185,7 @@ func (t *tracer) hashed(o origin) []column {
 	return mapped(t.columns(o.frame, o.node.GetInput()[0]), domain{hashed: buckets, other: -1})
 }
 
-// crossed is the values of a hashed cross of dense columns.
+// crossed returns the values of a hashed cross of dense columns.
 func (t *tracer) crossed(o origin) []column {
 	a := o.node.GetAttr()
 	if a["N"].GetI() != 0 || !a["hashed_output"].GetB() || o.output != "output_values" && (o.output != "" || o.index != 1) {
@@ -198,8 +198,8 @@ func (t *tracer) crossed(o origin) []column {
 	return crossed(int(a["num_buckets"].GetI()), of...)
 }
 
-// rowsFilled is the values of SparseFillEmptyRows: its other outputs are indices, which rows were
-// empty, and more.
+// rowsFilled returns the values of SparseFillEmptyRows: its other outputs are indices, which rows
+// were empty, and more.
 func (t *tracer) rowsFilled(o origin) []column {
 	if o.output == "output_values" || o.output == "" && o.index == 1 {
 		return t.columns(o.frame, o.node.GetInput()[1])

@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// constant is the value of a Const node, or of a constant that a function captured.
+// constant returns the value of a Const node, or of a constant that a function captured.
 func (t *tracer) constant(f *frame, tensor string) *tensorpb.TensorProto {
 	o, ok := f.through(tensor, "Identity")
 	if ok && o.node == nil && o.object >= 0 {
@@ -18,7 +18,7 @@ func (t *tracer) constant(f *frame, tensor string) *tensorpb.TensorProto {
 	return o.node.GetAttr()["value"].GetTensor()
 }
 
-// captured is a constant object: it names the node of the graph that holds its value.
+// captured returns a constant object: it names the node of the graph that holds its value.
 func (t *tracer) captured(id int32) *tensorpb.TensorProto {
 	return t.model.nodes[t.model.object(id).GetConstant().GetOperation()].GetAttr()["value"].GetTensor()
 }
@@ -31,7 +31,7 @@ func (t *tracer) strings(f *frame, tensor string) []string {
 	return list
 }
 
-// wholeNumber is a constant with one element.
+// wholeNumber returns a constant with one element.
 func (t *tracer) wholeNumber(f *frame, tensor string) (int64, bool) {
 	list := wholeNumbers(t.constant(f, tensor))
 	if len(list) != 1 {
@@ -40,7 +40,7 @@ func (t *tracer) wholeNumber(f *frame, tensor string) (int64, bool) {
 	return list[0], true
 }
 
-// wholeNumbers are those of a constant, or of a range.
+// wholeNumbers returns those of a constant, or of a range.
 func (t *tracer) wholeNumbers(f *frame, tensor string) []int64 {
 	o, ok := f.through(tensor, "Identity", "Cast")
 	if !ok || o.node == nil || o.node.GetOp() != "Range" || len(o.node.GetInput()) != 3 {

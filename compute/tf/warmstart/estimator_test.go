@@ -17,7 +17,8 @@ import (
 //go:embed testdata/estimators.py
 var estimatorsScript string
 
-// What real Estimators leave is read from their checkpoints, and from what they export for serving.
+// The weights of real Estimators are read from their checkpoints, and from their exports for
+// serving.
 func TestEstimatorsAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -41,7 +42,8 @@ func TestEstimatorsAreRead(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: want - got +\n%s", path, diff)
 			}
-			if s.Path != filepath.Join(dir, path) && name != "deep v1" { // an export: its graph shows it, but for an embedding in parts
+			// The graph of an export shows it, except an embedding in parts.
+			if s.Path != filepath.Join(dir, path) && name != "deep v1" {
 				rowsOfEstimator(t, name, s)
 			}
 		}

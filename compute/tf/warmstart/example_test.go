@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/warmstart"
 )
 
-// A new network for penguins starts from the model that TFX's Trainer made of them, but for its
+// A new network for penguins starts from the model that TFX's Trainer made of them, except for its
 // last layer.
 func Example() {
 	b := nn.NewBuilder(nn.NewRand(1))

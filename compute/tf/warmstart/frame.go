@@ -26,7 +26,7 @@ type argument struct {
 	tensor  string // in the caller's frame
 	object  int32  // captured; -1: none
 	feature []column
-	width   int // of what the user gives; 0: not known
+	width   int // of the user's arguments; 0: not known
 }
 
 // origin is where a tensor comes from: an output of a node, or an argument that no frame knows more
@@ -80,7 +80,7 @@ func (f *frame) through(name string, ops ...string) (origin, bool) {
 	return origin{}, false
 }
 
-// Bounds of what a model may ask for. Models that people make are far below.
+// Limits of the work for one model. Models that people make are far below.
 const (
 	maxChain   = 10000   // nodes one behind the other
 	maxDepth   = 64      // calls within calls

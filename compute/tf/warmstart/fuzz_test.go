@@ -45,8 +45,8 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// FuzzObjects looks for an object graph that the walk doesn't come out of, or takes something twice
-// from.
+// FuzzObjects searches for an object graph in which the walk doesn't end, or visits an object
+// twice.
 func FuzzObjects(f *testing.F) {
 	b, err := tensorbundle.Open(filepath.Join(small(f), "variables", "variables"))
 	if err != nil {
@@ -74,7 +74,7 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// small is a model with one vocabulary and one layer.
+// small returns a model with one vocabulary and one layer.
 func small(f *testing.F) string {
 	f.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))

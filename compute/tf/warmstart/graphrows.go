@@ -4,10 +4,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// GraphRows says what the rows of a new model's params stand for, by name. vocabularies are those
-// of inputs that are numbers of tokens already, as a transform graph makes them
-// (TransformVocabularies); the graph's own aren't needed. Rows that can't be distinguished from
-// each other are empty; a param whose rows stand for nothing but hidden units has none.
+// GraphRows returns what the rows of a new model's params represent, by name. vocabularies are
+// those of inputs that a transform graph has already replaced by numbers of tokens
+// (TransformVocabularies); the graph's own vocabularies aren't needed. Rows that can't be
+// distinguished from each other are empty; a param whose rows are only hidden units has none.
 func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows {
 	types, err := g.Types()
 	if err != nil {
@@ -30,7 +30,7 @@ func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows 
 	return w.rows.informative()
 }
 
-// graphWalk carries what columns hold from node to node.
+// graphWalk follows the contents of columns from node to node.
 type graphWalk struct {
 	types   map[string]nn.Type
 	columns map[string][]column

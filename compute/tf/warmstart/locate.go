@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// place is where weights lie: a SavedModel, or a checkpoint without one.
+// place is a location of weights: a SavedModel, or a checkpoint without one.
 type place struct {
 	model  string // folder of a SavedModel, "" for a checkpoint
 	prefix string // of its bundle
@@ -100,7 +100,7 @@ func folderAt(dir string) (place, error) {
 	return place{prefix: prefixes[0]}, nil
 }
 
-// fileAt is for who names a file where a folder or a prefix is meant.
+// fileAt handles a path that names a file instead of a directory or a prefix.
 func fileAt(path string) (place, error) {
 	dir, name := filepath.Split(path)
 	if name == "saved_model.pb" {
@@ -115,7 +115,7 @@ func fileAt(path string) (place, error) {
 	return checkpointAt(path, errors.New("is no SavedModel and no checkpoint"))
 }
 
-// checkpointAt takes path as a prefix; otherwise is the error if it is none.
+// checkpointAt uses path as a prefix; otherwise is the error if it isn't one.
 func checkpointAt(path string, otherwise error) (place, error) {
 	if isFile(path + ".index") {
 		return place{prefix: path}, nil

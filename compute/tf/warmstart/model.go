@@ -17,7 +17,7 @@ import (
 // maxModelBytes bounds what is parsed at once.
 const maxModelBytes = 1 << 30
 
-// savedModel is the graph of a SavedModel, as far as it shows what weights are for.
+// savedModel is the graph of a SavedModel, with the parts that show the meaning of weights.
 type savedModel struct {
 	dir       string
 	graph     *corepb.MetaGraphDef
@@ -57,7 +57,7 @@ func parseModel(dir string, data []byte) (*savedModel, error) {
 	return m, nil
 }
 
-// object is an object of the graph's tree; an empty one if there is none of that number.
+// object returns an object of the graph's tree; an empty one if there is none of that number.
 func (m *savedModel) object(id int32) *corepb.SavedObject {
 	nodes := m.graph.GetObjectGraphDef().GetNodes()
 	if id < 0 || int(id) >= len(nodes) {
@@ -66,7 +66,7 @@ func (m *savedModel) object(id int32) *corepb.SavedObject {
 	return nodes[id]
 }
 
-// child is an object's child of that name.
+// child returns an object's child of that name.
 func (m *savedModel) child(id int32, name string) (int32, bool) {
 	for _, c := range m.object(id).GetChildren() {
 		if c.GetLocalName() == name {
@@ -76,8 +76,9 @@ func (m *savedModel) child(id int32, name string) (int32, bool) {
 	return 0, false
 }
 
-// v1Order is the names of trainable variables as the program made them: the model's collection, or
-// that of the graph which a Saver writes next to its checkpoint. Without either there is none.
+// v1Order returns the names of trainable variables as the program made them: the model's
+// collection, or that of the graph which a Saver writes next to its checkpoint. Without either
+// there is no object.
 func v1Order(p place, model *savedModel) ([]string, error) {
 	if model != nil {
 		return variableNames(model.graph)
@@ -96,7 +97,7 @@ func v1Order(p place, model *savedModel) ([]string, error) {
 	return variableNames(&graph)
 }
 
-// variableNames are those under which a Saver keeps the collection's variables: of the parts of
+// variableNames returns those under which a Saver keeps the collection's variables: of the parts of
 // one, that of the whole.
 func variableNames(graph *corepb.MetaGraphDef) ([]string, error) {
 	var names []string

@@ -73,7 +73,7 @@ func (s *starter) moves() ([]move, error) {
 	return list, errors.Join(failures...)
 }
 
-// errMisfit is in the chain of what keeps a weight from being taken, and nothing more.
+// errMisfit is in the chain of an error that affects only one weight, which isn't taken.
 var errMisfit = errors.New("does not fit")
 
 // misfit is an error whose text is the reason alone.
@@ -115,7 +115,7 @@ func deviate(values, beginning []float32) (epsilon float64) {
 	return epsilon
 }
 
-// fit says which old row and column is for each of p, and a note about it. Axes may differ in
+// fit returns the old row and column for each of p, and a note about them. Axes may differ in
 // length only where both sides' places are known.
 func (s *starter) fit(p nn.Param, theirs Weight) (m move, note string, err error) {
 	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
@@ -135,7 +135,8 @@ func (s *starter) fit(p nn.Param, theirs Weight) (m move, note string, err error
 	return m, join(noteOfRows, noteOfColumns), nil
 }
 
-// fits says that shapes are equal but for the first axis and the last one, where those are free.
+// fits reports whether shapes are equal except in the first axis and the last one, if those are
+// free.
 func fits(ours, theirs []int, first, last bool) bool {
 	if len(ours) != len(theirs) {
 		return false
@@ -148,7 +149,7 @@ func fits(ours, theirs []int, first, last bool) bool {
 	return true
 }
 
-// table is how many rows and columns a weight has.
+// table returns how many rows and columns a weight has.
 func table(shape []int, classes bool) (rows, columns int) {
 	rows, columns = 1, 1
 	for i, n := range shape {

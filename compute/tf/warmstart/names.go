@@ -14,7 +14,7 @@ var automatic = []string{
 	"lstm", "gru", "simple_rnn", "multi_head_attention", "hiddenlayer",
 }
 
-// isPositional says that a weight's name was made by counting.
+// isPositional reports whether a weight's name was made by counting.
 func isPositional(name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts) < 2 {
@@ -27,8 +27,8 @@ func isPositional(name string) bool {
 	return slices.Contains(automatic, layer) || layer == "logits" && len(parts) > 2 && parts[len(parts)-3] == "dnn"
 }
 
-// isCounted says that an argument has the name that TensorFlow or Keras gives one without a name of
-// its own.
+// isCounted reports whether an argument has the name that TensorFlow or Keras gives one without a
+// name of its own.
 func isCounted(name string) bool {
 	if base, number, ok := cutLast(name, '_'); ok && digits(number) == len(number) {
 		name = base
@@ -44,8 +44,8 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:at], s[at+1:], true
 }
 
-// kind is what a weight does in its layer, as far as its name shows; else its number of axes stands
-// for that. Weights are matched by order only with others of their kind.
+// kind returns the role of a weight in its layer, if its name shows that; otherwise its number of
+// axes. Weights are matched by order only with others of their kind.
 func kind(name string, shape []int) string {
 	_, last, ok := cutLast(name, '/')
 	if !ok {
@@ -68,7 +68,7 @@ func kind(name string, shape []int) string {
 	return "kernel"
 }
 
-// The last names of what batch normalization keeps of its columns' spread: ours, and Keras's.
+// The last names of the moving variances of batch normalization: ours, and Keras's.
 const (
 	movingDeviation = "moving_deviation"
 	movingVariance  = "moving_variance"
@@ -76,7 +76,7 @@ const (
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// wholeName is the name under which the parts of a variable are saved: dnn/kernel for
+// wholeName returns the name under which the parts of a variable are saved: dnn/kernel for
 // dnn/kernel/part_0.
 func wholeName(node string) string {
 	rest, part, ok := cutLast(node, '/')

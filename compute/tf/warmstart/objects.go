@@ -13,9 +13,8 @@ import (
 // the way to the variable from the root, from attribute to attribute.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
-// objectWalk goes through the objects of a TensorFlow 2 checkpoint, each once, as deep as it can
-// before it goes on: a layer's weights come together, and layers in the order of the lists that
-// hold them.
+// objectWalk visits each object of a TensorFlow 2 checkpoint once, depth first: a layer's weights
+// come together, and layers in the order of the lists that contain them.
 type objectWalk struct {
 	graph     *corepb.TrackableObjectGraph
 	variables map[string]tensorbundle.Variable
@@ -69,8 +68,8 @@ func (w *objectWalk) walk() {
 	}
 }
 
-// passedOver are children that hold no weights, or copies of them: what Keras 2 keeps for itself,
-// and the unordered second list of what Keras 3 exports.
+// passedOver are children without weights, or with copies of them: the internal objects of Keras 2,
+// and the second, unordered list of Keras 3's exports.
 var passedOver = []string{"keras_api", "_all_variables", "signatures", "save_counter"}
 
 // isOptimizer goes by the counter of steps that those of Keras have.
@@ -102,5 +101,5 @@ func (w *objectWalk) take(id int32, value *corepb.TrackableObjectGraph_Trackable
 	})
 }
 
-// unescape makes of a key the names that objects have in a program: there a slash can stand in one.
+// unescape splits a key into the names that objects have in a program, which may contain a slash.
 var unescape = strings.NewReplacer("..", ".", ".S", "/")

@@ -6,7 +6,7 @@ type operation struct {
 	columns func(origin) []column // that its output has
 }
 
-// newOperations are all that are known. The contents of any other op's output are unknown.
+// newOperations returns all that are known. The contents of any other op's output are unknown.
 func (t *tracer) newOperations() map[string]operation {
 	ops := map[string]operation{
 		"ParseExampleV2": {1, t.parsed}, "ParseExample": {1, t.parsed},

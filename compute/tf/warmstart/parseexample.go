@@ -1,6 +1,6 @@
 package warmstart
 
-// parsed is a feature as it comes out of a tf.Example.
+// parsed returns the columns of a feature that is parsed from a tf.Example.
 func (t *tracer) parsed(o origin) []column {
 	sparse, dense := parseKeys(t, o)
 	at, ok := parseOutput(o, len(sparse))
@@ -24,10 +24,11 @@ func (t *tracer) parsed(o origin) []column {
 	return nil
 }
 
-// parseKeys are the names of the features that an op parses.
+// parseKeys returns the names of the features that an op parses.
 func parseKeys(t *tracer, o origin) (sparse, dense []string) {
 	in := o.node.GetInput()
-	if o.node.GetOp() == "ParseExampleV2" { // serialized, names, sparse keys, dense keys, ragged keys, defaults
+	// Inputs: serialized, names, sparse keys, dense keys, ragged keys, defaults.
+	if o.node.GetOp() == "ParseExampleV2" {
 		if len(in) < 4 {
 			return nil, nil
 		}
@@ -51,8 +52,8 @@ type parseIndex struct {
 	index int
 }
 
-// parseOutput says which feature's values an output is: outputs are all indices, all values, all
-// shapes of sparse features, then dense ones.
+// parseOutput returns the feature whose values an output has: outputs are all indices, all values,
+// all shapes of sparse features, then dense ones.
 func parseOutput(o origin, sparse int) (parseIndex, bool) {
 	switch {
 	case o.output == "dense_values":

@@ -24,7 +24,7 @@ func open(t *testing.T, path string) *Source {
 	return s
 }
 
-// listed is name and shape of each weight.
+// listed returns name and shape of each weight.
 func listed(s *Source) []string {
 	var list []string
 	for _, t := range s.Tensors {
@@ -49,7 +49,8 @@ func TestAModelOfKerasListsItsWeightsInOrder(t *testing.T) {
 	}
 }
 
-// penguinGraph is a network of ours for the same data, with features in the order of their names.
+// penguinGraph returns a network of ours for the same data, with features in the order of their
+// names.
 func penguinGraph(t *testing.T, hidden int) *nn.Graph {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
@@ -138,7 +139,8 @@ func TestRulesChoose(t *testing.T) {
 				got[line.Name] = line.Theirs
 			}
 		}
-		if name == "map" { // the other one of the layer goes by order: the first kernel that is left
+		// The layer's other one is matched by order: it is the first kernel that is left.
+		if name == "map" {
 			delete(got, "logits/kernel")
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

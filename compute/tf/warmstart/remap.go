@@ -7,9 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// remap finds for each new row the old one that stands for the same, -1 for none, and says how many
-// moved. Both sides' rows can be distinguished. nil is all as they are. The note is taken, with its
-// %d, and an error is none.
+// remap finds for each new row the old one with the same meaning, -1 for none. The rows of both
+// sides can be distinguished. A nil order keeps all rows as they are. taken is the note, with a %d
+// for the number of rows that moved, and none is the text of the error if there are none.
 func remap(ours, old Rows, taken, none string) (order []int, note string, err error) {
 	if slices.Equal(ours, old) {
 		return nil, "", nil
@@ -60,7 +60,7 @@ type places struct {
 	note      string // of what isn't known
 }
 
-// order is the old place for each of ours, nil for all as they stand, and a note.
+// order returns the old place for each of ours, nil for all as they stand, and a note.
 func (p places) order(taken, none string) ([]int, string, error) {
 	if !p.known || p.opposite {
 		return nil, p.note, nil

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// Rows say what each row of a weight stands for, that is, each place along its first axis: a
-// number's feature, a token of a feature's vocabulary, a bucket. Rows of two models that have the
-// same words mean the same.
+// Rows are the meanings of the rows of a weight, that is, of each index along its first axis: a
+// number's feature, a token of a feature's vocabulary, a bucket. Rows of two models with equal
+// strings have the same meaning.
 type Rows []string
 
-// unique says that no two rows are alike.
+// unique reports whether no two rows are alike.
 func (r Rows) unique() bool {
 	seen := make(map[string]bool, len(r))
 	for _, row := range r {
@@ -24,7 +24,7 @@ func (r Rows) unique() bool {
 	return true
 }
 
-// Vocabulary says which token each of a feature's numbers 0, 1, 2 ... stands for. Numbers beyond
+// Vocabulary has the token that each of a feature's numbers 0, 1, 2 ... represents. Larger numbers
 // are buckets for other tokens.
 type Vocabulary []string
 
@@ -35,16 +35,16 @@ type column struct {
 	unit bool    // a layer computed it: of itself it means nothing
 }
 
-// domain says what whole numbers stand for.
+// domain is the meaning of whole numbers.
 type domain struct {
 	tokens Vocabulary
 	hashed int   // they are buckets of strings, so many; 0: they aren't
-	other  int64 // this one stands for what is none of the others; -1: none does
+	other  int64 // the number of all other values; -1: there is none
 }
 
 var ownNumbers = &domain{other: -1}
 
-// row is the words for a number of the domain.
+// row returns the words for a number of the domain.
 func (c column) row(id int64) string {
 	d := c.ids
 	if d == nil {
@@ -63,7 +63,7 @@ func (c column) row(id int64) string {
 	return fmt.Sprintf("%s: %d", c.name, id)
 }
 
-// features are the columns of a feature: one has its name, of several each its place too.
+// features returns the columns of a feature: one has its name, of several each its place too.
 func features(name string, width int, ids *domain) []column {
 	if width == 1 {
 		return []column{{name: name, ids: ids}}
@@ -75,7 +75,7 @@ func features(name string, width int, ids *domain) []column {
 	return list
 }
 
-// units are the columns of what a layer computes: nothing is known of one but its place.
+// units returns the columns of a layer's output, of which only the positions are known.
 func units(width int) []column {
 	list := make([]column, width)
 	for i := range list {
@@ -84,7 +84,7 @@ func units(width int) []column {
 	return list
 }
 
-// oneHot is a column for each number below depth, for each column of x.
+// oneHot returns a column for each number below depth, for each column of x.
 func oneHot(x []column, depth int) []column {
 	var list []column
 	for _, c := range x {
@@ -95,7 +95,7 @@ func oneHot(x []column, depth int) []column {
 	return list
 }
 
-// lookedUp is the contents of columns that are rows of a table, dim numbers each.
+// lookedUp returns the contents of columns that are rows of a table, dim numbers each.
 func lookedUp(x []column, dim int) []column {
 	var list []column
 	for _, c := range x {
@@ -106,8 +106,8 @@ func lookedUp(x []column, dim int) []column {
 	return list
 }
 
-// kernelRows are the rows of a kernel by which x is multiplied; nil if all that is known of them is
-// their order.
+// kernelRows returns the rows of a kernel by which x is multiplied; nil if all that is known of
+// them is their order.
 func kernelRows(x []column) Rows {
 	if !slices.ContainsFunc(x, func(c column) bool { return !c.unit }) {
 		return nil
@@ -119,7 +119,7 @@ func kernelRows(x []column) Rows {
 	return rows
 }
 
-// tableRows are the rows of a table of depth rows in which the numbers in x are looked up.
+// tableRows returns the rows of a table of depth rows in which the numbers in x are looked up.
 func tableRows(x []column, depth int) Rows {
 	if len(x) == 0 || x[0].unit {
 		return nil
@@ -131,7 +131,7 @@ func tableRows(x []column, depth int) Rows {
 	return rows
 }
 
-// mapped are columns whose strings have become numbers.
+// mapped returns columns whose strings have become numbers.
 func mapped(x []column, ids domain) []column {
 	list := make([]column, len(x))
 	for i, c := range x {
@@ -140,8 +140,8 @@ func mapped(x []column, ids domain) []column {
 	return list
 }
 
-// crossed are the columns of a hashed cross: one for each combination of its operands', the last
-// one's going fastest. nil: there are too many, or it is not known what one of them holds.
+// crossed returns the columns of a hashed cross: one for each combination of its operands', the
+// last one's going fastest. nil: there are too many, or it is not known what one of them holds.
 func crossed(buckets int, of ...[]column) []column {
 	list := []column{{}}
 	for i, x := range of {
@@ -162,7 +162,7 @@ func crossed(buckets int, of ...[]column) []column {
 	return list
 }
 
-// clamped are columns in which other stands for all numbers that aren't in the domain.
+// clamped returns columns in which other stands for all numbers that aren't in the domain.
 func clamped(x []column, other int64) []column {
 	list := make([]column, len(x))
 	for i, c := range x {

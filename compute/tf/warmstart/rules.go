@@ -7,20 +7,21 @@ import (
 	"regexp"
 )
 
-// Rules say what a new model takes from an old one, where names and order don't say it. They are a
+// Rules determine what a new model takes from an old one if names and order don't. They are a
 // module's custom_config warm_start.
 type Rules struct {
-	// Map goes from the name of a new model's param to that of the old one's weight, or its key.
-	// What it names must be there and fit.
+	// Map maps the name of a new model's param to the name or key of the old one's weight. The
+	// names must exist and their shapes fit.
 	Map map[string]string `json:"map"`
 
-	// Only and Except are regular expressions (RE2) on the names of the new model's params. What
-	// Only, if given, doesn't match somewhere starts from nothing, and so does what Except matches.
+	// Only and Except are regular expressions (RE2) on the names of the new model's params. Params
+	// that Only, if given, doesn't match anywhere keep their initial values, and so do those that
+	// Except matches.
 	Only   string `json:"only"`
 	Except string `json:"except"`
 }
 
-// UnmarshalJSON refuses words that mean nothing.
+// UnmarshalJSON returns an error for unknown fields.
 func (r *Rules) UnmarshalJSON(text []byte) error {
 	type plain Rules // without this method
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -28,7 +29,7 @@ func (r *Rules) UnmarshalJSON(text []byte) error {
 	return d.Decode((*plain)(r))
 }
 
-// Check says what is wrong with the expressions.
+// Check returns an error if an expression is wrong.
 func (r Rules) Check() error {
 	_, err := r.compile()
 	return err
@@ -55,7 +56,7 @@ func (r Rules) compile() (chosen, error) {
 	return c, nil
 }
 
-// leftOut says why the rules leave a param as it is; "" if they don't.
+// leftOut returns why the rules leave a param as it is; "" if they don't.
 func (c chosen) leftOut(name string) string {
 	switch {
 	case c.only != nil && !c.only.MatchString(name):

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// Serving is where in a Model artifact of TFX its SavedModel lies, by the rule of TFX's own
-// path_utils: in Format-Serving, or, where an Estimator exported it, in
-// Format-Serving/export/<exporter>/<version>, each of which must be the only one. Artifacts of
-// before TFX 0.29 have serving_model_dir for Format-Serving. Of what is no Model artifact it is
-// path itself.
+// Serving returns the directory of the SavedModel in a Model artifact of TFX, by the rule of TFX's
+// own path_utils: Format-Serving, or, if an Estimator exported it,
+// Format-Serving/export/<exporter>/<version>, each of which must be the only one. Artifacts from
+// before TFX 0.29 have serving_model_dir instead of Format-Serving. If path is no Model artifact,
+// it is path itself.
 func Serving(path string) (string, error) {
 	for _, name := range []string{"Format-Serving", "serving_model_dir"} {
 		if isDir(filepath.Join(path, name)) {

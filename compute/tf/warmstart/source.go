@@ -23,8 +23,8 @@ type Source struct {
 	// counters and strings.
 	Tensors []Weight
 
-	// Classes are the names of the classes that it distinguishes, in the order of its logits, as
-	// ClassNames has them; nil where that isn't known: models of ours say it.
+	// Classes are the names of the classes that it distinguishes, in the order of its logits, as in
+	// ClassNames; nil if they aren't known. They are known for models that Stoker wrote.
 	Classes []string
 
 	bundle *tensorbundle.Bundle
@@ -33,12 +33,12 @@ type Source struct {
 
 // Weight is one weight of a Source.
 type Weight struct {
-	Name  string // as a person knows it: dense/kernel, dnn/hiddenlayer_0/kernel
+	Name  string // for users: dense/kernel, dnn/hiddenlayer_0/kernel
 	Key   string // its key in the bundle
 	DType string // as TensorFlow names it: DT_FLOAT
 	Shape []int
 
-	// Positional says that its name says only which one of its kind it is, and may be another in a
+	// Positional reports whether its name only counts weights of its kind, and may differ in a
 	// model of the same shape: Keras counts layers per process, an Estimator numbers them.
 	Positional bool
 
@@ -54,7 +54,7 @@ type Weight struct {
 //   - a checkpoint's folder, the newest one in it by its file "checkpoint", or the prefix of one:
 //     model.ckpt-1000
 //
-// What holds weights in another format is refused with what to save instead.
+// Weights in another format are refused, with an error that names the format to save instead.
 func Open(path string) (*Source, error) {
 	found, err := locate(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Source) Values(t Weight) (values []float32, exact bool, err error) {
 	return s.bundle.Numbers(t.Key)
 }
 
-// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they
+// Rows returns what the rows of a weight represent; nil if that isn't known, and empty if they
 // can't be distinguished from each other.
 func (s *Source) Rows(t Weight) Rows { return s.rows[t.Key] }
 
@@ -92,9 +92,9 @@ func (s *Source) find(name string) (Weight, bool) {
 // maxStateBytes bounds the file "checkpoint". TensorFlow keeps a few lines in it.
 const maxStateBytes = 1 << 20
 
-// newestIn is the checkpoint that a folder's file "checkpoint" calls the newest: tensorflow's
-// CheckpointState as text. It lies in that folder: of an absolute path only the name counts, for
-// folders are moved, and what a file says shall not lead out of it.
+// newestIn returns the checkpoint that a folder's file "checkpoint" calls the newest: tensorflow's
+// CheckpointState as text. It is in that directory: only the name of an absolute path counts,
+// because directories are moved, and a file must not refer to another directory.
 func newestIn(dir string) (place, error) {
 	text, err := readBounded(filepath.Join(dir, "checkpoint"), maxStateBytes)
 	if err != nil {

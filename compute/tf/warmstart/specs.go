@@ -8,7 +8,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// keywordSpecs are the widths of the arguments that a function takes by keyword: (tuple(),
+// keywordSpecs returns the widths of the arguments that a function takes by keyword: (tuple(),
 // dict{keyword: TensorSpec}).
 func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 	widths := map[string]int{}
@@ -22,7 +22,7 @@ func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 	return widths
 }
 
-// argumentNames are those of a function's arguments, as far as it takes them in a dict: Keras 3
+// argumentNames returns those of a function's arguments, as far as it takes them in a dict: Keras 3
 // calls an argument inputs_1 that its model knows as a feature. The rest are "".
 func (m *savedModel) argumentNames(fn *functionpb.FunctionDef) []string {
 	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[fn.GetSignature().GetName()]
@@ -62,7 +62,7 @@ func (l *leafNames) add(key string, v *corepb.StructuredValue, depth int) {
 	}
 }
 
-// widthOf is the product of a TensorSpec's axes but the first; 0 if it isn't known.
+// widthOf returns the product of a TensorSpec's axes but the first; 0 if it isn't known.
 func widthOf(spec *corepb.StructuredValue) int {
 	width := 1
 	for i, d := range spec.GetTensorSpecValue().GetShape().GetDim() {
@@ -83,7 +83,7 @@ type result struct {
 	width int
 }
 
-// resultNames are those of a function that returns tensors by name, in the order in which
+// resultNames returns those of a function that returns tensors by name, in the order in which
 // TensorFlow flattens them: by key. nil for another function, and for a signature: that it is
 // called by is not what its results are.
 func (m *savedModel) resultNames(function string) []result {

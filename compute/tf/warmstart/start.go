@@ -8,20 +8,20 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Start puts weights of from into params, where they find each other:
+// Start copies weights of from into params. It pairs them:
 //
 //   - as the rules' map says;
 //   - by name, where the old model's names were chosen and not counted (Tensor.Positional);
 //   - if the old model has counted names: of what is left, the first kernel with the first kernel
 //     and so on, by kind in the order of both models.
 //
-// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes
-// where what it stands for has its row now, rows of what is new keep their initial values, and the
-// first axis may have grown or shrunk. rows are those of params, by name (GraphRows). Params that
-// aren't trainable are no weights and stay as they are.
+// Shapes must be equal, except for a weight whose rows are known on both sides: there each row is
+// copied to the row with the same meaning, new rows keep their initial values, and the first axis
+// may have grown or shrunk. rows are those of params, by name (GraphRows). Params that aren't
+// trainable are no weights and stay as they are.
 //
-// The Table says all of that, also where an error comes with it. That nothing at all was taken is
-// an error, and so is a map that can't be followed; params are unchanged then.
+// Start returns the Table also with an error. It returns an error, and leaves the params unchanged,
+// if it took no weight at all, or if the map can't be applied.
 func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (Table, error) {
 	s := starter{params: params, rows: rows, from: from}
 	return s.start(rules)
@@ -52,11 +52,11 @@ func (s *starter) start(rules Rules) (Table, error) {
 	return s.table(), nil
 }
 
-// StartFrom is Start for a network of ours and what lies at path (Open). Columns of the weights
-// that make its logits go where their class stands now, like rows: classes may stand in another
-// order, columns of new ones keep their initial values, and the logit of two classes that have
-// changed places is negated. Where one side's classes aren't known, columns are taken as they
-// stand, and the table says so.
+// StartFrom is Start for a network of Stoker and the model at path (Open). Columns of the weights
+// that compute its logits are copied to those of the same class, like rows: classes may be in
+// another order, columns of new ones keep their initial values, and the single logit of two classes
+// that have changed places is negated. If one side's classes aren't known, columns are copied in
+// their order, and the table notes it.
 func StartFrom(path string, n Network, rules Rules) (Table, error) {
 	from, err := Open(path)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *starter) leaveOut(expressions chosen) {
 	}
 }
 
-// isConstant says that a param is of this run's data: neither learnt nor, as the averages of batch
-// normalization, gathered in training.
+// isConstant reports whether a param depends only on this run's data: it is neither learned nor, as
+// the averages of batch normalization, collected in training.
 func isConstant(p nn.Param) bool { return !p.Trainable && !p.Moving }
 
 func (s *starter) pair(i int, theirs Weight, how string) {

@@ -13,11 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Table says what a new model took from an old one.
+// Table describes what a new model took from an old one.
 type Table struct {
-	From   string `json:"-"`      // where the old one lies on this machine: no part of what is kept, for that is the same on any
+	// Path of the old one on this machine; not kept, because what is kept is the same on any
+	// machine.
+	From   string `json:"-"`
 	Params []Line `json:"params"` // of the new model, in its order
-	Left   []Line `json:"left"`   // of the old model, what no param took
+	Left   []Line `json:"left"`   // weights of the old model that no param took
 }
 
 // Line is one weight.
@@ -28,7 +30,8 @@ type Line struct {
 	Theirs string `json:"theirs,omitempty"`      // the old model's name for it
 	Old    []int  `json:"their_shape,omitempty"` // the old model's shape
 	How    string `json:"how,omitempty"`         // by map, by name or by order
-	Note   string `json:"note,omitempty"`        // why it was not taken, or what is worth knowing about how it was
+	// Why it was not taken, or how it was taken if that is worth knowing.
+	Note string `json:"note,omitempty"`
 }
 
 func (s *starter) table() Table {
@@ -49,13 +52,13 @@ func (s *starter) table() Table {
 	return t
 }
 
-// constant says that a weight of the old model is one that the new one has as a constant, and
+// constant reports whether a weight of the old model is one that the new one has as a constant, and
 // describes there.
 func (s *starter) constant(name string) bool {
 	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && isConstant(p) })
 }
 
-// Taken is how many params have taken something.
+// Taken returns how many params have taken something.
 func (t Table) Taken() int {
 	n := 0
 	for _, line := range t.Params {
@@ -66,7 +69,7 @@ func (t Table) Taken() int {
 	return n
 }
 
-// String is the table with its columns aligned.
+// String returns the table with its columns aligned.
 func (t Table) String() string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -89,11 +92,11 @@ func (t Table) String() string {
 	return text.String()
 }
 
-// TableFile is the name of the files that Keep writes, but for their extensions.
+// TableFile is the name of the files that Keep writes, without their extensions.
 const TableFile = "warm_start"
 
-// Keep writes the table into a folder, which is made: warm_start.txt for people, warm_start.json
-// for programs.
+// Keep writes the table into a directory, which it creates: warm_start.txt for users,
+// warm_start.json for programs.
 func (t Table) Keep(dir string) error {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {

@@ -60,8 +60,8 @@ func TestEveryWayInWhichWeightsAreSavedIsRead(t *testing.T) {
 	refused(t, dir)
 }
 
-// flat is an array of any shape as JSON has it, row major. TensorFlow's float32 come as the
-// shortest decimals that are equal.
+// flat returns an array of any shape for JSON, row major. TensorFlow's float32 are the shortest
+// decimals that are equal.
 func flat(array any) []float32 {
 	switch array := array.(type) {
 	case float64:

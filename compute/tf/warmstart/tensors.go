@@ -21,8 +21,8 @@ func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, 
 	return namedTensors(variables, order), nil
 }
 
-// namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone.
-// Those that order names come first, as it has them; others follow as a person would sort them.
+// namedTensors returns the weights of a checkpoint of TensorFlow 1, which knows them by name alone.
+// Those in order come first, in that order; the others follow in natural order.
 func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	names := map[string]bool{}
 	for _, v := range variables {
@@ -47,7 +47,7 @@ func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	return list
 }
 
-// isSlot says that a variable of TensorFlow 1 belongs to another: dnn/kernel/Adagrad,
+// isSlot reports whether a variable of TensorFlow 1 belongs to another: dnn/kernel/Adagrad,
 // dnn/kernel/part_0/Adam_1.
 func isSlot(name string, names map[string]bool) bool {
 	for i := range name {
@@ -58,8 +58,8 @@ func isSlot(name string, names map[string]bool) bool {
 	return false
 }
 
-// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained
-// with: training/Adagrad/learning_rate, and training/Adagrad/dnn/logits/bias/accumulator.
+// isOptimizers reports whether a variable belongs to an optimizer of Keras that an Estimator
+// trained with: training/Adagrad/learning_rate, and training/Adagrad/dnn/logits/bias/accumulator.
 func isOptimizers(name string, names map[string]bool) bool {
 	rest, ok := strings.CutPrefix(name, "training/")
 	optimizer, _, below := strings.Cut(rest, "/")
@@ -69,7 +69,7 @@ func isOptimizers(name string, names map[string]bool) bool {
 // counters are what TensorFlow saves besides weights, by the last part of their names.
 var counters = []string{"global_step", "save_counter", "beta1_power", "beta2_power"}
 
-// isWeight says that a variable holds numbers that a model may have learnt.
+// isWeight reports whether a variable has numbers that a model may have learned.
 func isWeight(v tensorbundle.Variable) bool {
 	switch v.DType {
 	case "DT_STRING", "DT_RESOURCE", "DT_VARIANT":
@@ -105,5 +105,5 @@ func compareNatural(a, b string) int {
 	return len(a) - len(b)
 }
 
-// digits is how many digits s begins with.
+// digits returns how many digits s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -10,8 +10,8 @@ import (
 )
 
 // tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of
-// a value and a weight back to the features that the value is made of. What it doesn't know leaves
-// a weight's rows unknown; it never fails.
+// a value and a weight back to the features that the value is made of. If it doesn't know an
+// operation, a weight's rows are unknown; it never fails.
 type tracer struct {
 	model   *savedModel
 	weights map[int32]Weight  // by object
@@ -26,7 +26,7 @@ type tracer struct {
 	operations map[string]operation // by op
 }
 
-// rows says what the rows of the model's weights stand for, by key.
+// rows returns what the rows of the model's weights represent, by key.
 func (m *savedModel) rows(tensors []Weight) map[string]Rows {
 	t, all := newTracer(m, tensors), map[string]Rows{}
 	// serving_default comes first: one that is called with transformed features knows less of them.
@@ -52,7 +52,7 @@ func newTracer(m *savedModel, tensors []Weight) *tracer {
 	return t
 }
 
-// roots are the functions that the model is called by, serving_default first; of a model of
+// roots returns the functions that the model is called by, serving_default first; of a model of
 // TensorFlow 1 its graph.
 func (t *tracer) roots() []*frame {
 	signatures, ok := t.model.child(0, "signatures")
@@ -74,8 +74,8 @@ func (t *tracer) roots() []*frame {
 	return roots
 }
 
-// rootFrame is a function as the user calls it: its arguments are features, but for the last ones,
-// which are captured.
+// rootFrame returns a function as the user calls it: its arguments are features, except the last
+// ones, which are captured.
 func (t *tracer) rootFrame(name string) *frame {
 	fn := t.model.functions[name]
 	concrete := t.model.graph.GetObjectGraphDef().GetConcreteFunctions()[name]
@@ -95,10 +95,11 @@ func (t *tracer) rootFrame(name string) *frame {
 	return t.newFrame(nil, fn, fn.GetNodeDef(), args)
 }
 
-// full says that no more frames are made.
+// full reports whether no more frames may be made.
 func (t *tracer) full() bool { return t.frames >= maxFrames || t.nodes >= maxNodes || t.work > maxWork }
 
-// given is what the user gives as an argument: a feature by that name, unless it is only counted.
+// given returns what the user gives as an argument: a feature by that name, unless it is only
+// counted.
 func given(name string, width int) argument {
 	if isCounted(name) {
 		return argument{object: -1, width: width}
@@ -135,7 +136,7 @@ func (t *tracer) visit(f *frame) {
 	}
 }
 
-// call is the frame of a call, nil for a node that is none.
+// call returns the frame of a call, nil for a node that isn't a call.
 func (t *tracer) call(f *frame, n *nodepb.NodeDef) *frame {
 	if !isCall(n) || f.depth >= maxDepth {
 		return nil
@@ -192,7 +193,7 @@ func (t *tracer) weight(f *frame, name string) (Weight, bool) {
 	return Weight{}, false
 }
 
-// isFixed says that a tensor is the same for every example, up to its shape.
+// isFixed reports whether a tensor is the same for every example, up to its shape.
 func (t *tracer) isFixed(f *frame, tensor string, deep int) bool {
 	o, ok := f.origin(tensor)
 	if t.work++; !ok || t.work > maxWork || deep > maxDepth {

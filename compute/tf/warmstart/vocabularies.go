@@ -13,7 +13,7 @@ import (
 // maxVocabularyBytes bounds a vocabulary's file.
 const maxVocabularyBytes = 1 << 30
 
-// TransformVocabularies are the vocabularies of a TransformGraph artifact, by the transformed
+// TransformVocabularies returns the vocabularies of a TransformGraph artifact, by the transformed
 // feature that is made with one, and with one only.
 func TransformVocabularies(dir string) (map[string]Vocabulary, error) {
 	m, err := readModel(filepath.Join(dir, "transform_fn"))
@@ -33,7 +33,7 @@ func TransformVocabularies(dir string) (map[string]Vocabulary, error) {
 	return found, nil
 }
 
-// transforms are the functions of the object transform_fn.
+// transforms returns the functions of the object transform_fn.
 func (t *tracer) transforms() []*frame {
 	id, ok := t.model.child(0, "transform_fn")
 	if !ok {
@@ -52,8 +52,8 @@ func (t *tracer) transforms() []*frame {
 	return roots
 }
 
-// idsOf is what the numbers in a tensor stand for, if one vocabulary takes part in making it: its
-// tokens come first, then buckets for others.
+// idsOf returns what the numbers in a tensor stand for, if one vocabulary takes part in making it:
+// its tokens come first, then buckets for others.
 func (t *tracer) idsOf(f *frame, tensor string) *domain {
 	tables := map[string]Vocabulary{}
 	type place struct {
@@ -98,7 +98,7 @@ func (t *tracer) idsOf(f *frame, tensor string) *domain {
 	return nil
 }
 
-// tokens are what a table has for 0, 1, 2 ...; nil if that isn't known.
+// tokens returns what a table has for 0, 1, 2 ...; nil if that isn't known.
 func (t *tracer) tokens(f *frame, table string) Vocabulary {
 	o, ok := f.through(table, "Identity")
 	switch {
@@ -137,7 +137,7 @@ func (t *tracer) graphTokens(table origin) Vocabulary {
 	return nil
 }
 
-// initialized are the tokens that a function puts into its table.
+// initialized returns the tokens that a function puts into its table.
 func (t *tracer) initialized(root *frame) Vocabulary {
 	for _, n := range root.nodes {
 		if isInitializer(n) {
@@ -168,7 +168,7 @@ func (t *tracer) filled(f *frame, n *nodepb.NodeDef) Vocabulary {
 	return t.lines(t.assetFile(f, in[1]))
 }
 
-// imported are tokens in the order of their numbers, which must be all from 0.
+// imported returns tokens in the order of their numbers, which must be all from 0.
 func imported(tokens []string, numbers []int64) Vocabulary {
 	if len(tokens) != len(numbers) {
 		return nil
@@ -183,7 +183,7 @@ func imported(tokens []string, numbers []int64) Vocabulary {
 	return list
 }
 
-// assetFile is the name of the file whose path a tensor holds.
+// assetFile returns the name of the file whose path a tensor holds.
 func (t *tracer) assetFile(f *frame, tensor string) string {
 	o, ok := f.through(tensor, "Identity")
 	assets := t.model.graph.GetAssetFileDef()
@@ -205,7 +205,7 @@ func (t *tracer) assetFile(f *frame, tensor string) string {
 	return ""
 }
 
-// lines are those of an asset, as TensorFlow reads a vocabulary: without the newline and one
+// lines returns those of an asset, as TensorFlow reads a vocabulary: without the newline and one
 // carriage return before it.
 func (t *tracer) lines(asset string) Vocabulary {
 	if asset == "" || !filepath.IsLocal(asset) {

@@ -23,7 +23,7 @@ type shop struct {
 	kinds   []string // one-hot
 	hours   int      // classes by number
 	buckets int      // of hashes
-	swapped bool     // features stand in another order
+	swapped bool     // features are in another order
 }
 
 var firstShop = shop{seed: 1, shops: []string{"anna", "bert", "carl"}, kinds: []string{"tea", "coffee"}, hours: 5, buckets: 4}
@@ -65,7 +65,7 @@ func (s shop) save(t *testing.T, g *nn.Graph) string {
 	return dir
 }
 
-// weights are the rows of a param by what they stand for.
+// weights returns the rows of a param by what they stand for.
 func weights(g *nn.Graph, param string) map[string][]float32 {
 	at := slices.IndexFunc(g.Params, func(p nn.Param) bool { return p.Name == param })
 	p, rows := g.Params[at], map[string][]float32{}
@@ -182,7 +182,7 @@ func TestAModelThatTensorFlowTrainedFurtherComesBack(t *testing.T) {
 	}
 }
 
-// What is made of two features is neither of them, in both graphs.
+// A value made of two features is neither of them, in both graphs.
 func TestAProductOfFeaturesIsNoneOfThem(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))

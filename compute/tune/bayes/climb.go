@@ -55,7 +55,8 @@ func (c climber) slide(from climbed) climbed {
 			x[d] = s * s
 		}
 	}
-	problem := optimize.Problem{ // the gradient is requested for the point whose value was just requested
+	// The gradient is requested for the point whose value was just requested.
+	problem := optimize.Problem{
 		Func: func(t []float64) float64 {
 			place(t)
 			return -c.surface.slope(x, gradient)

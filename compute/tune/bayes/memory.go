@@ -12,12 +12,12 @@ import (
 
 // memory caches recent results, by the digest of what they were computed from: a worker that tries
 // many values of one study does not fit the same kernel again and again, and only adds new points
-// to a process. It changes no result.
+// to a process, which takes 8 MB with 1,000 points. It changes no result.
 var memory = struct {
 	sync.Mutex
 	kernels   cache[gp.Kernel]
 	processes cache[*gp.Process]
-}{kernels: cache[gp.Kernel]{size: 64}, processes: cache[*gp.Process]{size: 4}} // a process of 1,000 points takes 8 MB
+}{kernels: cache[gp.Kernel]{size: 64}, processes: cache[*gp.Process]{size: 4}}
 
 // digest identifies what something was computed from.
 type digest [sha256.Size]byte

@@ -149,9 +149,11 @@ func near(a, b []float64) bool {
 }
 
 const (
-	most  = 1500 // observations that a model is made from: its time grows with their square
-	steps = 100  // observations that are dropped at a time, so that most models are the one before plus a point
-	cream = 100  // of those that are dropped, the best stay
+	most = 1500 // observations that a model is made from: its time grows with their square
+	// Observations that are dropped at a time, so that most models are the previous one plus a
+	// point.
+	steps = 100
+	cream = 100 // of those that are dropped, the best stay
 )
 
 // recent returns the observations without those that say little by now: if there are more than
@@ -187,14 +189,17 @@ type Search struct {
 	Pending []space.Values  // being tried
 	Had     map[string]bool // keys of values that are not proposed because they were tried
 	Stream  space.Stream    // of the next trial
-	Beta    float64         // if not 0, values are judged by mean - Beta deviations, and not by expected improvement
+	// If not 0, values are judged by mean - Beta deviations, and not by expected improvement.
+	Beta float64
 }
 
 // Seen is the observed result of values.
 type Seen struct {
 	Values space.Values
-	Score  float64   // less is better; NaN if there is none, which is as bad as the worst
-	Excess []float64 // by how much each constraint is violated: it holds at 0 and below; NaN if that is not known
+	Score  float64 // less is better; NaN if there is none, which is as bad as the worst
+	// How much each constraint is violated: 0 and below mean that it is satisfied; NaN if that is
+	// not known.
+	Excess []float64
 }
 
 // allowed reports whether all constraints hold.

@@ -90,7 +90,8 @@ func TestWhatFailsIsLeftAlone(t *testing.T) {
 			failed++
 			return Seen{Score: math.NaN()}
 		}
-		return Seen{Score: -number(v, "a") + math.Abs(number(v, "b")-0.3)} // the best values are close to those that fail
+		// The best values are close to those that fail.
+		return Seen{Score: -number(v, "a") + math.Abs(number(v, "b")-0.3)}
 	})
 	if best := search.best(1)[0].Score; best > -0.53 || failed > 20 {
 		t.Errorf("best is %v, the minimum is -0.6; %d of 40 failed", best, failed)

@@ -11,8 +11,9 @@ import (
 // surface gives the value of trying a point of the cube: the logarithm of the expected improvement,
 // or a bound, plus the logarithm of the probability that all constraints hold.
 type surface struct {
-	objective   *gp.Predictor
-	best        float64         // prediction for the best; +Inf if none satisfied the constraints, so that only these count
+	objective *gp.Predictor
+	// Prediction for the best; +Inf if none satisfied the constraints, so that only these count.
+	best        float64
 	beta        float64         // for the bound; 0: expected improvement
 	doubt       float64         // factor by which the model's deviations are increased
 	constraints []*gp.Predictor // predictors of the constraints' violations

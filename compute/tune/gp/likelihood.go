@@ -128,7 +128,9 @@ func (l *likelihood) differentiate(kernel Kernel, gradient []float64) {
 		for j := i + 1; j < n; j++ {
 			w := alpha[i]*alpha[j] - inverse.Data[i*inverse.Stride+j]
 			trace += w * k.Data[i*k.Stride+j]
-			l.slopes[p] *= w // a pair counts twice, once on each side of the diagonal, and the trace has the factor ½
+			// A pair counts twice, once on each side of the diagonal, and the trace has the factor
+			// ½.
+			l.slopes[p] *= w
 			p++
 		}
 	}

@@ -17,7 +17,8 @@ func TestTheSlopeOfTheLikelihoodIsThatOfDifferences(t *testing.T) {
 		t.Fatal("no covariance")
 	}
 	for i := range theta {
-		const h = 1e-5 // the error of a central difference is of the order of h², and of 1e-16/h by rounding
+		// The error of a central difference is of the order of h², and of 1e-16/h by rounding.
+		const h = 1e-5
 		at := func(step float64) float64 {
 			moved := append([]float64(nil), theta...)
 			moved[i] += step

@@ -11,8 +11,9 @@ import (
 type Predictor struct {
 	process *Process
 	upper   blas64.Triangular // Uᵀ U = K
-	rows    []float64         // the points, each dimension divided by its length scale unless it is nominal
-	weights []float64         // of a nominal dimension: 1/ℓ², else 0
+	// The points, each dimension divided by its length scale unless it is nominal.
+	rows    []float64
+	weights []float64 // of a nominal dimension: 1/ℓ², else 0
 	scaled  []float64
 	column  []float64 // k(X, x)
 	slopes  []float64 // Variance dm/dr² of each

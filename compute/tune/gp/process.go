@@ -137,7 +137,8 @@ func (k Kernel) distance(nominal []bool, a, b []float64) float64 {
 // if a dimension has no effect.
 type Prior struct {
 	Scale, Variance, Noise LogNormal
-	LeastNoise             float64 // added to the noise, which keeps the covariance positive definite
+	// Added to the noise, which keeps the covariance positive definite.
+	LeastNoise float64
 }
 
 // LogNormal is a distribution whose logarithm has a mean and a standard deviation.

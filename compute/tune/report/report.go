@@ -22,14 +22,16 @@ type Report struct {
 	Last       time.Time        `json:"last,omitzero"` // when the log last grew
 	Finished   *tune.Finished   `json:"finished,omitempty"`
 	Counts     Counts           `json:"counts"`
-	Best       []string         `json:"best"`   // the best trial; with several objectives, the Pareto set
-	Trials     []Row            `json:"trials"` // in the order in which they were begun
+	// The best trial; with several objectives, the Pareto set.
+	Best   []string `json:"best"`
+	Trials []Row    `json:"trials"` // in the order in which they were begun
 }
 
 // Counts are numbers of trials by their state. Those that wait for another try are among Running.
 type Counts struct {
-	Running    int `json:"running"`
-	Completed  int `json:"completed"` // including those that were stopped early, which are also in Stopped
+	Running int `json:"running"`
+	// Including those that were stopped early, which are also in Stopped.
+	Completed  int `json:"completed"`
 	Stopped    int `json:"stopped"`
 	Failed     int `json:"failed"`
 	Infeasible int `json:"infeasible"`
@@ -50,12 +52,14 @@ type Row struct {
 	Round     int    `json:"round,omitempty"`
 	Iteration int    `json:"iteration,omitempty"`
 
-	Stopped int       `json:"stopped,omitempty"` // the step that it had reached when it was stopped early
+	// The step that it had reached when it was stopped early.
+	Stopped int       `json:"stopped,omitempty"`
 	Breaks  bool      `json:"breaks_constraints,omitempty"`
 	Tries   int       `json:"tries"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Seconds float64   `json:"seconds,omitempty"` // from its beginning to its end, by the bus's clock
+	// From its beginning to its end, by the bus's clock.
+	Seconds float64 `json:"seconds,omitempty"`
 
 	Values  space.Values       `json:"values"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`

@@ -25,7 +25,8 @@ func TestWhatIsTriedNextDependsOnNoClock(t *testing.T) {
 				t.Helper()
 				tick++
 				for i := range twins {
-					e.Stored = time.Unix(1000*int64(i)+tick*int64(1-2*i), 0) // the second's clock runs backwards
+					// The second's clock runs backwards.
+					e.Stored = time.Unix(1000*int64(i)+tick*int64(1-2*i), 0)
 					if err := twins[i].Apply(e); err != nil {
 						t.Fatal(err)
 					}

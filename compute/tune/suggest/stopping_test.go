@@ -35,7 +35,8 @@ func curves(t *testing.T, rule tune.Stopping, direction tune.Direction, complete
 func TestTrialsStopThatAreWorseThanOthersWere(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	five := [][]tune.Point{curve(9, 5, 1), curve(9, 4, 2), curve(9, 3, 3), curve(9, 2, 8), curve(9, 1, 9)} // 3 is the median at 20
+	// 3 is the median at 20
+	five := [][]tune.Point{curve(9, 5, 1), curve(9, 4, 2), curve(9, 3, 3), curve(9, 2, 8), curve(9, 1, 9)}
 	median := tune.Stopping{Rule: "median"}
 	for _, c := range []struct {
 		name string

@@ -60,7 +60,8 @@ func TestDrawsFallAsTheDensitySays(t *testing.T) {
 				a, b := float64(first)/4, float64(second)/4
 				want := math.Exp(d.Log([]tpe.Cell{{Low: a, High: a + 0.25}, {Low: b, High: b + 0.25}, at(float64(choice))}))
 				got := float64(counted[fmt.Sprint(first, second, choice)]) / float64(draws)
-				if math.Abs(got-want) > 5*math.Sqrt(want/float64(draws)) { // five standard deviations of a count
+				// Five standard deviations of a count.
+				if math.Abs(got-want) > 5*math.Sqrt(want/float64(draws)) {
 					t.Errorf("cell %d, %d, %d: expected a share of %v, got %v", first, second, choice, want, got)
 				}
 			}

@@ -75,7 +75,8 @@ func (d *Device) AllocHost(n int64) ([]byte, error) {
 	if d.hosts == nil {
 		d.hosts = map[*byte]int{}
 	}
-	b := make([]byte, max(n, 8))[:n] // 8 bytes hold one number: checkptr requires them even if there are none
+	// 8 bytes hold one number: checkptr requires them even if there are none
+	b := make([]byte, max(n, 8))[:n]
 	d.hosts[hostKey(b)] = int(n)
 	return b, nil
 }

@@ -25,7 +25,8 @@ func combined(f kernel.Binary, shape kernel.Shape, swapped bool, scale float32) 
 	return operation{
 		name: named("combine", f, shape, swapped),
 		write: func(b *builder) {
-			small := func(int) float32 { return float32(b.random.IntN(4)) / 2 } // so that some are equal, and some 0
+			// Some are equal, and some 0.
+			small := func(int) float32 { return float32(b.random.IntN(4)) / 2 }
 			x, y = b.inputOf(9, 40, small), b.inputOf(broadcasts[shape][0], broadcasts[shape][1], small)
 			b.do(plan.Instr{Op: plan.Combine, In: []int{x, y}, Attr: plan.Attr{Binary: f, Shape: shape, Swapped: swapped, Scale: scale}}, 9, 40)
 		},

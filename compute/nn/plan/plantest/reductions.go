@@ -94,7 +94,8 @@ func softmax(op plan.Op, s [2]int) operation {
 	return operation{
 		name: named("softmax", op == plan.LogSoftmax, s),
 		write: func(b *builder) {
-			x = b.inputOf(s[0], s[1], func(i int) float32 { return 100 * float32(b.random.NormFloat64()) }) // exp of it overflows
+			// exp of it overflows
+			x = b.inputOf(s[0], s[1], func(i int) float32 { return 100 * float32(b.random.NormFloat64()) })
 			b.magnitude = 400
 			b.do(plan.Instr{Op: op, In: []int{x}}, s[0], s[1])
 		},
