@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// Connection says how processes of the same user reach running servers. It holds credentials: its
+// Connection is how processes of the same user reach running servers. It holds credentials: its
 // file is readable by the owner only, and exists while the stack runs.
 type Connection struct {
 	NATS      string `json:"nats"` // URL, with credentials
@@ -27,14 +27,14 @@ func (c Connection) Store() storage.Access {
 	return storage.Access{Endpoint: c.S3, AccessKey: c.AccessKey, SecretKey: c.SecretKey}
 }
 
-// ErrNotRunning says that no stack runs on a data directory.
+// ErrNotRunning is in the chain of the error if no stack runs on a data directory.
 var ErrNotRunning = errors.New("no local stack is running")
 
 func connectionFile(dataDir string) string { return filepath.Join(dataDir, "connection.json") }
 func busDir(dataDir string) string         { return filepath.Join(dataDir, "bus") }
 func storeDir(dataDir string) string       { return filepath.Join(dataDir, "store") }
 
-// Secrets are the files and directories below a data directory that modules must not read: the
+// Secrets returns the files and directories below a data directory that modules must not read: the
 // connection, and what the bus and the store keep.
 func Secrets(dataDir string) []string {
 	return []string{connectionFile(dataDir), connectionFile(dataDir) + ".next", busDir(dataDir), storeDir(dataDir)}

@@ -20,11 +20,12 @@ import (
 
 // Options of the servers.
 type Options struct {
-	DataDir string               // absolute; created if it does not exist
-	BusPort int                  // 0: the port of the last start while it is free, else any
-	S3Port  int                  // the same
-	Notify  bucket.Notifications // receives notifications of new objects; the zero value: none are sent
-	Logger  *slog.Logger
+	DataDir string // absolute; created if it does not exist
+	BusPort int    // 0: the port of the last start while it is free, else any
+	S3Port  int    // the same
+	// Receives notifications of new objects; the zero value: none are sent.
+	Notify bucket.Notifications
+	Logger *slog.Logger
 }
 
 // Servers are the running bus and store.
@@ -90,7 +91,7 @@ func (s *Servers) Connection(root string) Connection {
 	}
 }
 
-// BusAddress is the URL of the bus without its credentials.
+// BusAddress returns the URL of the bus without its credentials.
 func (s *Servers) BusAddress() string { return s.bus.Address() }
 
 // Watch returns nil when ctx ends, and an error when a server ends before.
@@ -108,7 +109,7 @@ func (s *Servers) Watch(ctx context.Context) error {
 	}
 }
 
-// ErrInUse says that another process runs servers on the data directory.
+// ErrInUse is in the chain of the error if another process runs servers on the data directory.
 var ErrInUse = errors.New("another stoker runs on this data folder")
 
 // lock keeps other processes off the directory: two servers on one file store destroy it. The
@@ -137,7 +138,7 @@ type ports struct {
 
 func portsFile(dataDir string) string { return filepath.Join(dataDir, "ports.json") }
 
-// lastPorts are a preference only: without a readable file they are zero, which is any port.
+// lastPorts returns a preference only: without a readable file they are zero, which is any port.
 func lastPorts(dataDir string) (last ports) {
 	if text, err := os.ReadFile(portsFile(dataDir)); err == nil {
 		_ = json.Unmarshal(text, &last)

@@ -159,7 +159,7 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	start(t, dir) // the folder is free again
 }
 
-// BenchmarkStart measures from nothing to the first answer, and down again.
+// BenchmarkStart measures the start, until the first answer, and the stop.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	for b.Loop() {

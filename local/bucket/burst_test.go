@@ -15,14 +15,14 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// What one request leaves on its connection, the next one pays for; and net/http prints what comes
-// on a connection that waits for nothing.
+// Unread bytes of one request would fail the next one on the connection, and net/http prints bytes
+// that arrive on an idle connection.
 func TestBurstsOfRequestsLeaveNothingOnTheirConnections(t *testing.T) {
 	var said bytes.Buffer
 	before := log.Writer()
 	log.SetOutput(&said)
 	server, store := start(t, t.TempDir())
-	t.Cleanup(func() { // after the server has ended, so that nothing more can come
+	t.Cleanup(func() { // after the server has ended, so that no more lines can arrive
 		log.SetOutput(before)
 		if said.Len() > 0 {
 			t.Errorf("net/http said %d lines, the first: %.400s", strings.Count(said.String(), "\n"), said.String())
@@ -34,7 +34,7 @@ func TestBurstsOfRequestsLeaveNothingOnTheirConnections(t *testing.T) {
 	for n := range 30 {
 		burst(t, store, storage.Ref{Bucket: "bursts", Key: fmt.Sprint(n)})
 	}
-	time.Sleep(1200 * time.Millisecond) // until connections that nobody used are given up
+	time.Sleep(1200 * time.Millisecond) // until unused connections are closed
 	burst(t, store, storage.Ref{Bucket: "bursts", Key: "last"})
 	if err := server.Close(); err != nil {
 		t.Error(err)
@@ -50,7 +50,7 @@ func burst(t *testing.T, store *s3.Store, folder storage.Ref) {
 			_, err := store.Put(t.Context(), folder.Join(fmt.Sprint("put", i)), bytes.NewReader(body), int64(size))
 			return err
 		})
-		g.Go(func() error { // of a length that nobody knows
+		g.Go(func() error { // of unknown length
 			_, err := store.Put(t.Context(), folder.Join(fmt.Sprint("stream", i)), io.MultiReader(bytes.NewReader(body)), -1)
 			return err
 		})

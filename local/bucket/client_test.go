@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// What people do with other tools on their local bucket works: here Amazon's own client, which the
-// AWS command line and boto3 resemble.
+// Other tools work with the local bucket: here Amazon's own client, which the AWS command line and
+// boto3 resemble.
 func TestAmazonsClientFindsItsWay(t *testing.T) {
 	server, _ := start(t, t.TempDir())
 	creds := server.Credentials()

@@ -4,9 +4,9 @@
 // It keeps plain files, <Dir>/buckets/<bucket>/<key>, and the S3 metadata of each in <Dir>/records.
 // Files that are put there or changed by other programs are objects too, with an ETag of their
 // bytes. Writes become visible whole or not at all, and conditional writes decide races, but
-// nothing is flushed to disk with fsync: what was written in the seconds before a power cut may be
-// gone or empty afterwards. A crash of the process alone loses nothing. For data that must not be
-// lost, use a real store.
+// nothing is flushed to disk with fsync: objects that were written in the seconds before a power
+// cut may be missing or empty afterwards. A crash of the process alone loses nothing. For data that
+// must not be lost, use a real store.
 //
 // It implements what the AWS and MinIO clients ask of a store: signature version 4 in headers and
 // URLs, with signed bodies, chunks and trailers; objects with metadata, ranges, conditions,

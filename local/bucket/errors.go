@@ -68,8 +68,8 @@ func invalidArgument(message string) error {
 	return &apiError{http.StatusBadRequest, "InvalidArgument", message}
 }
 
-// answer is what the client learns of an error. One that is not of S3's is logged, for the client
-// can't know what to make of it.
+// answer returns what the client learns of an error. One that is not of S3's is logged, because the
+// client can't interpret it.
 func (s *Server) answer(r *http.Request, err error) *apiError {
 	var answer *apiError
 	if errors.As(err, &answer) {
@@ -113,5 +113,5 @@ func writeXML(w http.ResponseWriter, status int, document any) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, xml.Header)
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = w.Write(data) // a client that has disconnected needs no answer
 }

@@ -36,9 +36,10 @@ const (
 
 // object is what S3 keeps of an object.
 type object struct {
-	ETag     string            `json:"etag"`
-	Size     int64             `json:"size"`
-	Modified int64             `json:"modified"`          // ns; with Size, shows whether a record is that of the file
+	ETag string `json:"etag"`
+	Size int64  `json:"size"`
+	// ns; with Size, shows whether a record is that of the file
+	Modified int64             `json:"modified"`
 	Parts    []int64           `json:"parts,omitempty"`   // sizes, which the ETag depends on
 	Headers  map[string]string `json:"headers,omitempty"` // Content-Type and the like
 	User     map[string]string `json:"user,omitempty"`    // x-amz-meta-, without that
@@ -53,12 +54,12 @@ type record struct {
 	Objects []object `json:"objects"`
 }
 
-// condition of a write; nil is none.
+// condition of a write; nil: there is none.
 type condition func(current *object) error
 
 // files keeps objects as plain files below a folder. A file becomes visible whole, by a rename, and
-// its record says what S3 knows of it. A file without a record is an object too, with an ETag of
-// its bytes: somebody has put it there.
+// its record has the metadata that S3 has for it. A file without a record is an object too, with an
+// ETag of its bytes: another program has created it.
 type files struct {
 	root *os.Root
 
@@ -110,12 +111,12 @@ func (f *files) prepare(dir string) error {
 
 func (f *files) close() error { return f.root.Close() }
 
-// lock is the key's. Other keys may share it, so nobody may hold two.
+// lock returns the key's. Other keys may share it, so no goroutine may hold two.
 func (f *files) lock(bucket, key string) *sync.RWMutex {
 	return &f.locks[maphash.String(f.seed, bucket+"/"+key)%uint64(len(f.locks))]
 }
 
-// uploadLock is the upload's. Others may share it.
+// uploadLock returns the upload's. Others may share it.
 func (f *files) uploadLock(id string) *sync.Mutex {
 	return &f.sending[maphash.String(f.seed, id)%uint64(len(f.sending))]
 }
@@ -130,7 +131,7 @@ func (f *files) bucketExists(bucket string) error {
 	return nil
 }
 
-// checkKey returns an error for a key that no folder of files can hold.
+// checkKey returns an error for a key that can't be a path of a file.
 func checkKey(key string) error {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return invalidArgument("The key is no text.")
@@ -167,7 +168,7 @@ func (f *files) partial() (*os.File, string, error) {
 	return file, name, err
 }
 
-// now is the time for a new file, which no other has.
+// now returns the time for a new file, which no other has.
 func (f *files) now() time.Time {
 	for {
 		last, now := f.clock.Load(), time.Now().UnixNano()
@@ -233,7 +234,8 @@ func (f *files) read(bucket, key string) (*os.File, fs.FileInfo, *object, error)
 	return file, info, nil, nil
 }
 
-// record reads what was written of a key. An unreadable one is none: the file says what there is.
+// record reads what was written of a key. An unreadable record is ignored: the file has what is
+// needed.
 func (f *files) record(bucket, key string) []object {
 	var r record
 	data, err := f.root.ReadFile(recordPath(bucket, key))
@@ -269,7 +271,7 @@ func (f *files) adopt(file *os.File, info fs.FileInfo, bucket, key string) (*obj
 	return &o, f.writeRecord(bucket, key, o)
 }
 
-// etagOf is the ETag of a file's bytes, sent in parts or not.
+// etagOf returns the ETag of a file's bytes, sent in parts or not.
 func etagOf(file *os.File, parts []int64) (string, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return "", err
@@ -314,7 +316,8 @@ func (f *files) writeRecord(bucket, key string, objects ...object) error {
 	return nil
 }
 
-// tries is how often a folder is made that others may remove meanwhile, for it is empty.
+// tries limits how often a directory is created that other goroutines may remove because it is
+// empty.
 const tries = 100
 
 // move renames a file, into a folder that is made for it.
@@ -331,8 +334,8 @@ func (f *files) move(from, to string) error {
 	return err
 }
 
-// makeFolder makes a folder and those above it. os.Root says of one that others remove meanwhile
-// that it is not there, or that it is a file.
+// makeFolder makes a folder and those above it. For one that other goroutines remove meanwhile,
+// os.Root reports that it does not exist, or that it is a file.
 func (f *files) makeFolder(dir string) error {
 	var err error
 	for range tries {
@@ -343,7 +346,7 @@ func (f *files) makeFolder(dir string) error {
 	return err
 }
 
-// isBelowFile says whether a path is a file, or one above it is.
+// isBelowFile reports whether a path is a file, or one above it is.
 func (f *files) isBelowFile(dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if info, err := f.root.Lstat(dir); err == nil && !info.IsDir() {
@@ -374,7 +377,7 @@ func (f *files) place(ctx context.Context, bucket, key, name string, o *object, 
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return err // nobody waits for it
+		return err // no request waits for it
 	}
 	if isFolder(key) {
 		o.Modified = f.now().UnixNano()
@@ -409,8 +412,8 @@ func (f *files) place(ctx context.Context, bucket, key, name string, o *object, 
 	return f.conflict(err, to)
 }
 
-// current is the object that is to be replaced or deleted, under the key's lock; nil if there is
-// none.
+// current returns the object that is to be replaced or deleted, under the key's lock; nil if there
+// is none.
 func (f *files) current(bucket, key string) (*object, error) {
 	file, info, o, err := f.read(bucket, key)
 	if errors.Is(err, errNoKey) {
@@ -451,7 +454,7 @@ func (f *files) amend(bucket, key string, change func(*object)) error {
 	return f.writeRecord(bucket, key, changed)
 }
 
-// remove deletes an object, if cond allows, and the folders that held nothing else. One that isn't
+// remove deletes an object, if cond allows, and the directories that are empty then. One that isn't
 // there is deleted already.
 func (f *files) remove(bucket, key string, cond condition) error {
 	lock := f.lock(bucket, key)
@@ -482,13 +485,13 @@ func (f *files) remove(bucket, key string, cond condition) error {
 	return nil
 }
 
-// parent is the folder of a key, with its slash; "" is the bucket.
+// parent returns the folder of a key, with its slash; "" is the bucket.
 func parent(key string) string {
 	return key[:strings.LastIndex(strings.TrimSuffix(key, "/"), "/")+1]
 }
 
-// prune removes a folder that holds nothing, and those above that then hold nothing, up to one that
-// is an object itself.
+// prune removes an empty directory, and those above that are empty then, up to one that is an
+// object itself.
 func (f *files) prune(bucket, folder string) {
 	for ; folder != ""; folder = parent(folder) {
 		if _, err := f.root.Lstat(recordPath(bucket, folder)); err == nil {
@@ -497,8 +500,8 @@ func (f *files) prune(bucket, folder string) {
 		if f.root.Remove(objectPath(bucket, folder)) != nil {
 			return
 		}
-		// A mark may have been put on it in between. It is there again, for nobody knows that it
-		// was away.
+		// A mark may have been put on it in between. It is created again, because other goroutines
+		// don't know that it was removed.
 		if _, err := f.root.Lstat(recordPath(bucket, folder)); err == nil {
 			_ = f.makeFolder(objectPath(bucket, folder))
 			return
@@ -506,7 +509,7 @@ func (f *files) prune(bucket, folder string) {
 	}
 }
 
-// removeEmpty removes folders that hold no file, and reports whether none is left.
+// removeEmpty removes directories without files, and reports whether none is left.
 func (f *files) removeEmpty(dir string) bool {
 	entries, err := fs.ReadDir(f.root.FS(), dir)
 	if err != nil {
@@ -547,7 +550,7 @@ func (f *files) makeBucket(bucket string) error {
 	return err
 }
 
-// notFound is errNoKey where a path leads nowhere, or out of the folder.
+// notFound returns errNoKey where a path leads nowhere, or out of the folder.
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrClosed) {
 		return err
@@ -563,7 +566,7 @@ func notFound(err error) error {
 	return err
 }
 
-// conflict names what a folder of files can't hold at a path.
+// conflict returns an error that names the file or directory which prevents a file at a path.
 func (f *files) conflict(err error, path string) error {
 	switch {
 	case errors.Is(err, syscall.ENAMETOOLONG):

@@ -137,8 +137,8 @@ func contents(t *testing.T, store storage.Store, name string) (all []string) {
 	return all
 }
 
-// An upload in parts goes on after the server has ended, and so does a client that did not get the
-// last answer.
+// An upload in parts continues after the server was restarted, and so does a client that did not
+// get the last answer.
 func TestAnUploadOutlivesTheServer(t *testing.T) {
 	dir := t.TempDir()
 	server, store := start(t, dir)

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// FuzzChunks decodes what is sent as a body in chunks: it ends as it says, or with an error of
-// S3's.
+// FuzzChunks decodes bodies in chunks: each ends as it declares, or with an error of S3's.
 func FuzzChunks(f *testing.F) {
 	for _, body := range []string{
 		"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "5;chunk-signature=00\r\nhello\r\n0;chunk-signature=00\r\n\r\n",

@@ -92,7 +92,7 @@ var subresources = []string{
 	"versions", "website",
 }
 
-// sub is the subresource that is asked for, "" for the object or the bucket itself.
+// sub returns the requested subresource, "" for the object or the bucket itself.
 func (r *request) sub() string {
 	for _, name := range subresources {
 		if r.query.Has(name) {
@@ -104,7 +104,7 @@ func (r *request) sub() string {
 
 func (r *request) only() bool { return r.sub() == "" }
 
-// serveBucket answers requests for a bucket that is there.
+// serveBucket answers requests for an existing bucket.
 func (s *Server) serveBucket(w http.ResponseWriter, r *request) error {
 	switch sub := r.sub(); {
 	case sub == "" && r.Method == http.MethodHead:
@@ -146,7 +146,7 @@ func (s *Server) createBucket(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := body.readAll(); err != nil { // a region, which this is whatever it be
+	if _, err := body.readAll(); err != nil { // any region is accepted
 		return err
 	}
 	if err := s.files.makeBucket(r.bucket); err != nil {
@@ -303,7 +303,7 @@ func (s *Server) deleteObjects(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// ifMatch is the condition of a delete; "" is none.
+// ifMatch returns the condition of a delete; "": there is none.
 func ifMatch(etag string) condition {
 	if etag == "" {
 		return nil

@@ -101,7 +101,8 @@ func TestKeysStayInTheirBucket(t *testing.T) {
 	}
 }
 
-// partials returns the files that nobody sees yet, once there are none or some time has passed.
+// partials returns the files that aren't visible yet, as soon as there are none or some time has
+// passed.
 func partials(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	for range 200 {
@@ -199,7 +200,7 @@ func TestBodiesThatAreNotWholeAreNoObjects(t *testing.T) {
 	}
 }
 
-// An upload whose client goes leaves nothing.
+// An upload whose client disconnects leaves no file.
 func TestUploadsThatAreBrokenOffLeaveNothing(t *testing.T) {
 	dir := t.TempDir()
 	server, store := start(t, dir)
@@ -214,7 +215,7 @@ func TestUploadsThatAreBrokenOffLeaveNothing(t *testing.T) {
 	defer conn.Close()
 	r.Body = io.NopCloser(strings.NewReader(strings.Repeat("x", 1<<19))) // half of it
 	w := bufio.NewWriter(conn)
-	_ = r.Write(w) // says that the body is short
+	_ = r.Write(w) // the error reports that the body is too short
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// Objects and parts go to disk as they come, and from there to the client.
+// Objects and parts are written to disk as they arrive, and sent to the client from there.
 func TestMemoryDoesNotGrowWithObjects(t *testing.T) {
 	server, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "large"); err != nil {
@@ -335,7 +336,7 @@ func TestMemoryDoesNotGrowWithObjects(t *testing.T) {
 	}
 }
 
-// What gofakes3 would do otherwise than S3 is refused, or mended.
+// Requests that gofakes3 would handle differently from S3 are refused, or corrected.
 func TestConditionsAndRangesAreThoseOfS3(t *testing.T) {
 	server, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "conditions"); err != nil {
@@ -371,7 +372,7 @@ func TestConditionsAndRangesAreThoseOfS3(t *testing.T) {
 	}
 }
 
-// Of many who replace or delete the same version, one does.
+// Of many requests that replace or delete the same version, one succeeds.
 func TestOneOfManyWritersReplacesAVersion(t *testing.T) {
 	server, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "race"); err != nil {
@@ -396,7 +397,8 @@ func TestOneOfManyWritersReplacesAVersion(t *testing.T) {
 				switch status, body := do(t, r); {
 				case status == http.StatusOK:
 					won.Add(1)
-				case status == http.StatusNoContent || status == http.StatusPreconditionFailed || status == http.StatusNotFound: // deleting what is gone succeeds
+				case status == http.StatusNoContent || status == http.StatusPreconditionFailed || status == http.StatusNotFound:
+					// Deleting an object that is gone succeeds.
 				default:
 					t.Errorf("%d %s", status, body)
 				}
@@ -409,7 +411,7 @@ func TestOneOfManyWritersReplacesAVersion(t *testing.T) {
 	}
 }
 
-// A panic ends its request, and holds nothing up.
+// A panic ends its request, and blocks no other one.
 func TestAPanicEndsItsRequestAlone(t *testing.T) {
 	var calls atomic.Int32
 	_, store := startWith(t, bucket.Options{Dir: t.TempDir(), Notify: bucket.Notifications{Send: func(context.Context, string, []byte) error {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// listing says which keys of a bucket are asked for.
+// listing is a request for keys of a bucket.
 type listing struct {
 	prefix    string
-	delimiter string // keys that go on with it after prefix are put together
+	delimiter string // keys in which it follows after prefix are grouped
 	after     string // keys and prefixes beyond it only
 	max       int
 }
@@ -83,7 +83,7 @@ func (w *walk) folder(base string) error {
 	return nil
 }
 
-// segment is a name as it occurs in keys, which are sorted by it.
+// segment returns a name as it occurs in keys, which are sorted by it.
 func segment(entry fs.DirEntry) string {
 	if entry.IsDir() {
 		return entry.Name() + "/"
@@ -91,7 +91,7 @@ func segment(entry fs.DirEntry) string {
 	return entry.Name()
 }
 
-// enter goes through a folder that may hold keys of the page.
+// enter visits a directory that may contain keys of the page.
 func (w *walk) enter(key string) error {
 	if !strings.HasPrefix(key, w.prefix) && !strings.HasPrefix(w.prefix, key) {
 		return nil
@@ -169,7 +169,7 @@ func (w *walk) full() bool {
 	return true
 }
 
-// look is stat without opening the file, where its record is found.
+// look returns stat without opening the file, where its record is found.
 func (w *walk) look(key string, entry fs.DirEntry) (*object, error) {
 	if entry != nil && entry.Type().IsRegular() {
 		info, err := entry.Info()

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Notifications say where notifications of new objects go, and which objects cause one.
+// Notifications determine where notifications of new objects are sent, and which objects cause one.
 type Notifications struct {
 	Suffix string // of the keys of these objects; "" for all
 	// Send gets an S3 event message once the object is in place, and returns when the message is
 	// safe. The uploader is answered after that. An error fails the request, so that the uploader
-	// tries again; the object is there all the same.
+	// tries again; the object exists nevertheless.
 	Send func(ctx context.Context, bucket string, message []byte) error
 }
 
@@ -34,8 +34,8 @@ func (s *Server) created(ctx context.Context, bucket, key string, o *object) err
 	return nil
 }
 
-// creation is an S3 event message as MinIO writes it, metadata included ("Event message structure"
-// in the S3 user guide).
+// creation returns an S3 event message as MinIO writes it, metadata included ("Event message
+// structure" in the S3 user guide).
 func creation(bucket, key, etag string, metadata map[string]string, now time.Time) ([]byte, error) {
 	user := map[string]string{}
 	for name, value := range metadata {

@@ -25,7 +25,7 @@ import (
 type receiver struct {
 	mu       sync.Mutex
 	refuse   int
-	messages map[string][]string // by bucket and key as they stand in the message: ETag and pipeline
+	messages map[string][]string // ETag and pipeline, by bucket and key as the message has them
 }
 
 func (to *receiver) send(_ context.Context, name string, message []byte) error {

@@ -60,7 +60,8 @@ func newObject(header http.Header) (*object, error) {
 	for _, name := range kept {
 		value := header.Get(name)
 		if name == "Content-Encoding" {
-			value = strings.Trim(strings.ReplaceAll(value, "aws-chunked", ""), ", ") // is of the request
+			// aws-chunked belongs to the request.
+			value = strings.Trim(strings.ReplaceAll(value, "aws-chunked", ""), ", ")
 		}
 		if value != "" {
 			o.Headers[name] = value
@@ -86,7 +87,7 @@ func newObject(header http.Header) (*object, error) {
 	return &o, nil
 }
 
-// received is a body in a file that nobody sees yet.
+// received is a body in a file that isn't visible yet.
 type received struct {
 	files *files
 	name  string
@@ -195,7 +196,8 @@ func (s *Server) openSource(r *request, source string) (fs.File, *object, error)
 	return file, o, nil
 }
 
-// precondition is what a copy answers where a read would say that nothing has changed.
+// precondition returns the answer of a copy where a read would answer that the object has not
+// changed.
 func precondition(err error) error {
 	if errors.Is(err, errNotModified) {
 		return errPrecondition
@@ -298,7 +300,7 @@ func (s *Server) getObject(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if _, err := io.CopyN(w, file, length); err != nil && r.Context().Err() == nil {
-		panic(http.ErrAbortHandler) // the answer has begun: end the connection, so that the client knows
+		panic(http.ErrAbortHandler) // the answer has begun: ending the connection tells the client
 	}
 	return nil
 }
@@ -326,7 +328,7 @@ func (s *Server) describe(header http.Header, r *request, o *object) {
 	}
 }
 
-// conditions are those of a read: RFC 9110, section 13.2.2.
+// conditions returns those of a read: RFC 9110, section 13.2.2.
 func conditions(header http.Header, prefix string, o *object) error {
 	modified := o.modified().Truncate(time.Second)
 	since := func(name string) (time.Time, bool) {

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// What x-amz-content-sha256 says in place of a hash ("Transferring payload in multiple chunks" in
+// Values of x-amz-content-sha256 that replace a hash ("Transferring payload in multiple chunks" in
 // the S3 API reference).
 const (
 	unsignedPayload  = "UNSIGNED-PAYLOAD"

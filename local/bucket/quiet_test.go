@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestSaysNothingOnItsOwn looks at a process of its own, for what the server prints to standard
-// output and error.
+// TestSaysNothingOnItsOwn runs the server in a separate process, and checks what it prints to
+// standard output and error.
 func TestSaysNothingOnItsOwn(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), quietEnv+"="+t.TempDir())

@@ -20,14 +20,15 @@ import (
 
 // Options of Start.
 type Options struct {
-	Dir    string        // holds everything: buckets, metadata, credentials, a lock. Made if need be
+	// Contains everything: buckets, metadata, credentials, a lock. Created if missing.
+	Dir    string
 	Host   string        // to listen on; "" is 127.0.0.1
 	Port   int           // 0 is any free one
 	Notify Notifications // of new objects; the zero value sends none
 	Logger *slog.Logger  // nil logs nothing
 }
 
-// ErrInUse says that another server has the same Dir.
+// ErrInUse is in the chain of the error if another server uses the same Dir.
 var ErrInUse = errors.New("in use")
 
 // Server is one running S3 server. It must be closed.
@@ -50,7 +51,8 @@ type Server struct {
 }
 
 const (
-	headerTime = 30 * time.Second // for a request's headers, so that a connection costs nothing for long
+	// Limit for a request's headers, so that idle connections are closed.
+	headerTime = 30 * time.Second
 	closeTime  = 10 * time.Second // for requests that are under way at Close
 )
 
@@ -109,13 +111,13 @@ func start(ctx context.Context, dir string, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Endpoint is the server's URL: http://127.0.0.1:<port>.
+// Endpoint returns the server's URL: http://127.0.0.1:<port>.
 func (s *Server) Endpoint() string { return s.endpoint }
 
 // Credentials open every bucket of the server.
 func (s *Server) Credentials() Credentials { return s.creds }
 
-// Done is closed when the server is down: after Close, or because it failed.
+// Done returns closed when the server is down: after Close, or because it failed.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Close stops the server and returns when it is down and its folder is free. It can be called more
@@ -160,7 +162,7 @@ func (c *connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for conn := range c.known {
-		_ = conn.Close() // nothing was said on it
+		_ = conn.Close() // no bytes were received on it
 	}
 }
 
@@ -188,7 +190,7 @@ func (c *completed) add(r *request, etag string) {
 	c.etags[name], c.order = etag, append(c.order, name)
 }
 
-// of is the ETag of the object that an upload became; "" if it is none of the last ones.
+// of returns the ETag of the object that an upload became; "" if it isn't one of the last ones.
 func (c *completed) of(r *request) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

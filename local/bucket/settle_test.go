@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// An object that is written while the last one of its folder is deleted is there afterwards.
+// An object that is written while the last one of its directory is deleted exists afterwards.
 func TestAnObjectIsWrittenWhileItsFolderGoes(t *testing.T) {
 	_, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "settles"); err != nil {

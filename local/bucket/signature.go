@@ -24,7 +24,7 @@ const (
 	contentSHA256 = "X-Amz-Content-Sha256"
 )
 
-// signature is what a request says of its own signature.
+// signature is the signature that a request contains, with its parameters.
 type signature struct {
 	accessKey string
 	day       string // of the credential's scope: 20060102
@@ -129,7 +129,7 @@ func (s *signature) coversHeaders(r *http.Request) error {
 	return nil
 }
 
-// payload is the hash of the body that is signed, or the keyword in its place.
+// payload returns the hash of the body that is signed, or the keyword in its place.
 func (s *signature) payload(r *http.Request) string {
 	if value := r.Header.Get(contentSHA256); value != "" {
 		return value
@@ -150,7 +150,7 @@ func (s *signature) canonicalRequest(r *http.Request) string {
 	return b.String()
 }
 
-// headerValue is a header as it was sent. net/http keeps some of them elsewhere.
+// headerValue returns a header as it was sent. net/http keeps some of them elsewhere.
 func headerValue(r *http.Request, name string) string {
 	switch name {
 	case "host":
@@ -181,8 +181,8 @@ func canonicalQuery(query url.Values) string {
 	return strings.Join(pairs, "&")
 }
 
-// escape is the specification's UriEncode: all but unreserved characters in percents, and slashes
-// too unless it is a path.
+// escape returns the specification's UriEncode: all but unreserved characters in percents, and
+// slashes too unless it is a path.
 func escape(s string, path bool) string {
 	const upper = "0123456789ABCDEF"
 	var b strings.Builder

@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/local/bucket"
 )
 
-// amazons is Amazon's client, which may change what it has signed.
+// amazons returns Amazon's client, which may change what it has signed.
 func amazons(server *bucket.Server, change func(*http.Request)) *awss3.Client {
 	creds := server.Credentials()
 	return awss3.New(awss3.Options{
@@ -38,7 +38,7 @@ func (c changing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// What is changed after it was signed is refused, whatever it is.
+// A request of which any part was changed after it was signed is refused.
 func TestChangedRequestsAreRefused(t *testing.T) {
 	server, store := start(t, t.TempDir())
 	if err := store.EnsureBucket(t.Context(), "signed"); err != nil {

@@ -127,7 +127,7 @@ func (f *files) addPart(id string, p part, name string) error {
 	return nil
 }
 
-// wantedPart is one that the client wants to have in the object.
+// wantedPart is a part that the client requests for the object.
 type wantedPart struct {
 	PartNumber int
 	ETag       string
@@ -239,7 +239,7 @@ func (f *files) uploads(bucket, prefix string) ([]upload, error) {
 	return uploads, nil
 }
 
-// removeOldUploads removes those in which nothing was done since.
+// removeOldUploads removes those that were not changed since.
 func (f *files) removeOldUploads(since time.Time) error {
 	entries, err := fs.ReadDir(f.root.FS(), uploadsDir)
 	if err != nil {

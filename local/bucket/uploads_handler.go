@@ -17,7 +17,8 @@ func (s *Server) serveUpload(w http.ResponseWriter, r *request) error {
 	}
 	u, err := s.files.uploadOf(r.query.Get("uploadId"), r.bucket, r.key)
 	if err != nil {
-		if o := s.completed.of(r); r.Method == http.MethodPost && o != "" { // the answer to the first try was lost
+		// A repeated request: the answer to the first one was lost.
+		if o := s.completed.of(r); r.Method == http.MethodPost && o != "" {
 			return s.answerComplete(w, r, o)
 		}
 		return err

@@ -29,7 +29,7 @@ const PipelineName = "penguin"
 func PipelineFile() (name string, text []byte) { return "penguin.yaml", bytes.Clone(pipelineFile) }
 
 // Upload copies the artifacts below root, as an upstream pipeline would have left them there.
-// Uploading again changes nothing.
+// Uploading again has no effect.
 func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 	return fs.WalkDir(data, "data", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -47,7 +47,7 @@ func Upload(ctx context.Context, store storage.Store, root storage.Ref) error {
 	})
 }
 
-// Events are the events that upstream publishes for one run of the uploaded artifacts:
+// Events returns the events that upstream publishes for one run of the uploaded artifacts:
 // hyperparameters first, then the transform, which completes the join.
 func Events(root storage.Ref, run string) []events.Event {
 	event := func(kind string, data events.Data) events.Event {

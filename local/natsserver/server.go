@@ -18,11 +18,13 @@ import (
 
 // Options of a server. Only Dir is needed.
 type Options struct {
-	Dir        string       // made if need be; holds the file store and the password
-	Host       string       // to listen on; default 127.0.0.1, so that no other machine gets in
-	Port       int          // 0 for any free one
-	Monitor    bool         // also serve NATS's monitoring pages, over HTTP, on loopback; they ask for no password
-	SyncAlways bool         // every write reaches the disk before it is acknowledged: slower, safe against power loss
+	Dir  string // made if need be; holds the file store and the password
+	Host string // to listen on; default 127.0.0.1, so that no other machine gets in
+	Port int    // 0 for any free one
+	// Also serve NATS's monitoring pages, over HTTP, on loopback; they ask for no password.
+	Monitor bool
+	// Every write reaches the disk before it is acknowledged: slower, safe against power loss.
+	SyncAlways bool
 	Logger     *slog.Logger // default: none
 }
 
@@ -44,7 +46,7 @@ var (
 	errEnded    = errors.New("the server ended before it was ready")
 )
 
-// Start runs a server and returns once it takes connections. ctx bounds the start only; Close ends
+// Start runs a server and returns once it takes connections. ctx limits the start only; Close ends
 // the server.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	password, err := readPassword(opts.Dir)
@@ -91,13 +93,14 @@ func serverOptions(opts Options, password string) *server.Options {
 	return out
 }
 
-// ready waits until the server takes connections, and says why it does not.
+// ready waits until the server accepts connections, and returns an error if it does not.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, errNotReady)
 	defer cancel()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for s.server.Addr() == nil { // the server has no signal for it; it listens last, when all else is up
+	// The server has no signal for it; it listens last, when everything else runs.
+	for s.server.Addr() == nil {
 		select {
 		case <-s.log.failed:
 			return errors.New(s.log.fatal)
@@ -111,17 +114,17 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// URL is the server's address with the credentials that it asks for: not for logs.
+// URL returns the server's address with the credentials that it asks for: not for logs.
 func (s *Server) URL() string {
 	return (&url.URL{Scheme: "nats", User: url.UserPassword(user, s.password), Host: s.host()}).String()
 }
 
-// Address is the server's address without credentials.
+// Address returns the server's address without credentials.
 func (s *Server) Address() string { return (&url.URL{Scheme: "nats", Host: s.host()}).String() }
 
 func (s *Server) host() string { return s.server.Addr().String() }
 
-// MonitorAddress is where the monitoring pages are, host:port; "" without Options.Monitor.
+// MonitorAddress returns where the monitoring pages are, host:port; "" without Options.Monitor.
 func (s *Server) MonitorAddress() string {
 	if addr := s.server.MonitorAddr(); addr != nil {
 		return net.JoinHostPort(addr.IP.String(), fmt.Sprint(addr.Port))
@@ -137,19 +140,19 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Done is closed when the server ends, whether it was stopped or not. A server that can't write to
-// its disk any more ends by itself: Err says so.
+// Done returns closed when the server ends, whether it was stopped or not. A server that can no
+// longer write to its disk ends by itself, and Err returns why.
 func (s *Server) Done() <-chan struct{} { return s.ended }
 
-// The server is looked at so often, and has to say the same so many times: a stream that is just
-// removed is not there either.
+// The server is checked so often, and must have the same state so many times: a stream that is just
+// being removed is missing too.
 const (
 	lookEvery = 2 * time.Second
 	looks     = 3
 )
 
-// watch ends a server that can't write to its disk. It would store nothing more, even when the disk
-// has space again, until it is restarted; what it has acknowledged is in its files.
+// watch ends a server that can't write to its disk. It would store no more messages, even if the
+// disk has space again, until it is restarted; what it has acknowledged is in its files.
 func (s *Server) watch() {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -172,7 +175,7 @@ func (s *Server) watch() {
 	}
 }
 
-// Err says why the server has ended by itself; nil if it runs, or was stopped.
+// Err returns why the server has ended by itself; nil if it runs, or was stopped.
 func (s *Server) Err() error {
 	if fault := s.fault.Load(); fault != nil {
 		return *fault
@@ -180,8 +183,8 @@ func (s *Server) Err() error {
 	return nil
 }
 
-// log hands what the server says to slog. The server's own logger would print, and end the process
-// on a fatal error.
+// log passes the server's messages to slog. The server's own logger would print, and end the
+// process on a fatal error.
 type log struct {
 	to     *slog.Logger
 	failed chan struct{} // closed at the first fatal error
@@ -196,7 +199,7 @@ func newLog(to *slog.Logger) *log {
 	return &log{to: to, failed: make(chan struct{})}
 }
 
-const said = "nats-server" // the message; what the server said is an attribute
+const said = "nats-server" // the message; the server's text is an attribute
 
 func (l *log) Noticef(format string, v ...any) { l.to.Debug(said, "text", fmt.Sprintf(format, v...)) }
 func (l *log) Debugf(format string, v ...any)  { l.to.Debug(said, "text", fmt.Sprintf(format, v...)) }
@@ -204,7 +207,7 @@ func (l *log) Tracef(format string, v ...any)  { l.to.Debug(said, "text", fmt.Sp
 func (l *log) Warnf(format string, v ...any)   { l.to.Warn(said, "text", fmt.Sprintf(format, v...)) }
 func (l *log) Errorf(format string, v ...any)  { l.to.Error(said, "text", fmt.Sprintf(format, v...)) }
 
-// Fatalf is the server's last word: it goes on to return from Start by itself.
+// Fatalf logs the server's last message: Start returns after it by itself.
 func (l *log) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.to.Error(said, "text", text)

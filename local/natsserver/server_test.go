@@ -190,8 +190,7 @@ func password(t *testing.T, server *natsserver.Server) string {
 	return password
 }
 
-// A disk that is full, or gone, leaves a stream that takes nothing more until the server is started
-// again.
+// If the disk is full, or gone, a stream accepts no more messages until the server is restarted.
 func TestAServerThatCanNotWriteEndsAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -215,7 +214,8 @@ func TestAServerThatCanNotWriteEndsAndSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := filepath.Join(dir, "jetstream", "jetstream", "$G", "streams", "LOG", "msgs")
-	if err := errors.Join(os.RemoveAll(blocks), os.WriteFile(blocks, nil, 0o600)); err != nil { // the next block has nowhere to go
+	// The next block can't be written.
+	if err := errors.Join(os.RemoveAll(blocks), os.WriteFile(blocks, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for range 60 {

@@ -35,7 +35,7 @@ func New(t testing.TB) (*s3.Store, storage.Ref) {
 	return store, root
 }
 
-// Config says how to reach the server; it runs at least until t ends.
+// Config returns how to reach the server, which runs at least until t ends.
 func Config(t testing.TB) s3.Config {
 	t.Helper()
 	server := shared.hold(t)

@@ -31,14 +31,15 @@ const (
 	species = 3
 )
 
-// config is what a pipeline may say in custom_config, and a search may vary.
+// config has the settings that a pipeline may set in custom_config, and a search may vary.
 type config struct {
 	Units        int     `json:"units"`
 	BatchSize    int     `json:"batch_size"`
 	LearningRate float64 `json:"learning_rate"`
 }
 
-// tunePenguins says what a search varies, and what for. tuner.study in the pipeline goes before.
+// tunePenguins returns what a search varies, and its objective. tuner.study in the pipeline goes
+// before.
 func tunePenguins(_ context.Context, a *module.Args) (tune.Config, error) {
 	return tune.Config{
 		Space: space.Space{
@@ -54,8 +55,8 @@ func tunePenguins(_ context.Context, a *module.Args) (tune.Config, error) {
 // trainPenguins is called once for each training, and for each trial of a search, which wants its
 // metrics and no model. When it returns without an error, the model in a.ServingModelDir is checked
 // and published, with an event. train.Run leaves checkpoints in a.WorkingDir, one more when ctx
-// ends, and goes on from the newest; the worker keeps them, so that another one goes on where this
-// one had to stop, and a trial where its parent ended.
+// ends, and continues from the newest; the worker keeps them, so that another one continues where
+// this one had to stop, and a trial where its parent ended.
 func trainPenguins(ctx context.Context, a *module.Args) error {
 	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
 	if err := errors.Join(a.Config(&c), a.Tuned(&c)); err != nil {
@@ -145,7 +146,7 @@ func (l learner) fit(ctx context.Context, a *module.Args) (result train.Result, 
 	return train.Run(ctx, options, l.model, train.FromExamples(data, feed(l.model)), train.FromExamples(eval, feed(l.model)))
 }
 
-// feed says which features the model takes, and which is the label.
+// feed returns the features that the model takes, and the label.
 func feed(m *nn.Model) train.Feed {
 	return train.Feed{Inputs: m.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
 }

@@ -67,7 +67,7 @@ func TestPenguinsCanBeSearchedFor(t *testing.T) {
 	if err != nil || metrics["accuracy"] < 0.9 {
 		t.Errorf("accuracy is %.3f, %v", metrics["accuracy"], err)
 	}
-	a.Trial.StopPath = a.TransformGraphPath // something that is there
+	a.Trial.StopPath = a.TransformGraphPath // any existing feature
 	if stopped, err := serve(t, a); err != nil || stopped["accuracy"] >= metrics["accuracy"] {
 		t.Errorf("accuracy of a trial that is stopped at once is %.3f, %v", stopped["accuracy"], err)
 	}

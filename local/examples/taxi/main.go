@@ -1,6 +1,6 @@
 // Command taxi is the chicago-taxi module of TFX's documentation as a Go module: will a passenger
-// tip well? It is wide & deep, says all of it in the words of Estimators, and needs no Python. Copy
-// it and change trainer.
+// tip well? It is a wide & deep model, defined as with Estimators, and needs no Python. Copy it and
+// change trainer.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 
 func main() { estimator.Main(trainer) }
 
-// What the transform made of the trips.
+// The transformed features of the trips.
 var (
 	denseFloats = []string{"trip_miles_xf", "fare_xf", "trip_seconds_xf"}
 	vocabulary  = []string{"payment_type_xf", "company_xf"}
@@ -27,8 +27,8 @@ const (
 	batchSize      = 40
 )
 
-// trainer says what is learnt from what. Everything else is done by the estimator package:
-// checkpoints, evaluations, exports.
+// trainer returns the model, its features and its label. Everything else is done by the estimator
+// package: checkpoints, evaluations, exports.
 func trainer(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	features, err := estimator.TransformedFeatures(args)
 	if err != nil {
@@ -56,7 +56,7 @@ func trainer(args *module.Args, _ *example.Schema) (estimator.Spec, error) {
 	}, nil
 }
 
-// wide are the columns whose every value has a weight of its own.
+// wide returns the columns whose every value has a weight of its own.
 func wide() (columns []estimator.LinearColumn) {
 	for _, key := range vocabulary {
 		columns = append(columns, estimator.Identity{Key: key, NumBuckets: vocabularySize})
@@ -70,7 +70,7 @@ func wide() (columns []estimator.LinearColumn) {
 	return columns
 }
 
-// deep are the columns that go through hidden layers.
+// deep returns the columns that go through hidden layers.
 func deep() (columns []estimator.DenseColumn) {
 	for _, key := range denseFloats {
 		columns = append(columns, estimator.Numeric{Key: key})

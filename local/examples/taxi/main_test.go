@@ -20,8 +20,8 @@ import (
 const steps = 1500
 
 // The module is built and run as a worker does it. Its process is killed in the middle; another one
-// goes on from the last checkpoint and leaves the same model, to the byte, as one that nothing
-// happened to.
+// continues from the last checkpoint and writes the same model, byte for byte, as a process that
+// was not killed.
 func TestTippersAreClassified(t *testing.T) {
 	t.Parallel()
 	host, whole, killed := worker(t), assignment(t), assignment(t)
@@ -29,8 +29,8 @@ func TestTippersAreClassified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Seen: 0.925. TensorFlow, training the same model on the same rows, is as far as this one at
-	// every step: functions/module/estimator has the test. Guessing gives 0.5.
+	// Seen: 0.925. TensorFlow, training the same model on the same rows, is equally far at every
+	// step: functions/module/estimator has the test. Guessing gives 0.5.
 	if metrics["auc"] < 0.91 {
 		t.Errorf("AUC is %.3f of %v", metrics["auc"], metrics)
 	}
@@ -71,7 +71,7 @@ func TestRawExamplesAreRefusedWithWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// worker is what runs modules for a worker.
+// worker returns what runs modules for a worker.
 func worker(t *testing.T) *runner.Runner {
 	t.Helper()
 	host, err := runner.New(runner.Options{CacheDir: t.TempDir()})
