@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// thisBinary is a bench whose binary is the test's own.
+// thisBinary returns a bench whose binary is the test's own.
 func thisBinary(t *testing.T) bench {
 	t.Helper()
 	self, err := os.Executable()
@@ -49,7 +49,7 @@ func thisBinary(t *testing.T) bench {
 	return bench{binary: self, rounds: 2, log: t.Output()}
 }
 
-// measured are the figures of a part by name, and their names in order.
+// measured returns the figures of a part by name, and their names in order.
 func measured(t *testing.T, b bench, name string) (map[string]figure, string) {
 	t.Helper()
 	chosen, err := choose(name)
@@ -83,7 +83,8 @@ func TestAnEventIsFollowedFromItsPublishingToItsModel(t *testing.T) {
 		if module, model := figures["event-to-first-progress-p50"], figures["event-to-model-p50"]; module.Ours >= model.Ours {
 			t.Errorf("the module's first report came after %v ms, its model after %v ms", module.Ours, model.Ours)
 		}
-		if accuracy := figures["job-accuracy-mean"].Ours; accuracy < 0.7 { // guessing the most frequent of three species gives 0.44
+		// Guessing the most frequent of three species gives 0.44.
+		if accuracy := figures["job-accuracy-mean"].Ours; accuracy < 0.7 {
 			t.Errorf("accuracy %v", accuracy)
 		}
 		return nil

@@ -23,7 +23,7 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// idleTime is how long `stoker up` has had nothing to do when its memory is read.
+// idleTime is how long `stoker up` has been idle when its memory is read.
 const idleTime = 5 * time.Second
 
 // sizePart measures the binary on disk and an idle `stoker up` in memory, the parent alone.
@@ -282,7 +282,8 @@ func walkPart() part {
 				// took half a gigabyte of Python, and is not run again.
 				spec{name: "job-cpu-mean", unit: cpuSeconds, of: "cpu", at: samples.mean,
 					peers: []peer{{name: "TFX 1.16 Trainer, once imported; recorded, not run again", recorded: 22.0}}},
-				spec{name: "job-accuracy-mean", unit: fraction, of: "accuracy", at: samples.mean}), // shows that models were trained
+				// Shows that models were trained.
+				spec{name: "job-accuracy-mean", unit: fraction, of: "accuracy", at: samples.mean}),
 			setup: followRuns("job", func(r *recorder, t runTimes) {
 				r.addTime("event-to-first-progress", t.module)
 				r.addTime("event-to-model", t.trained)
@@ -292,7 +293,7 @@ func walkPart() part {
 	}}
 }
 
-// followRuns deploys the demo's pipeline anew in each round, with this program as its module for
+// followRuns deploys the demo's pipeline again in each round, with this program as its module for
 // "probe", and follows a run of it.
 func followRuns(name string, record func(*recorder, runTimes)) func(context.Context, bench, *recorder) error {
 	return func(ctx context.Context, b bench, r *recorder) error {
@@ -326,13 +327,13 @@ func followRuns(name string, record func(*recorder, runTimes)) func(context.Cont
 }
 
 const (
-	noopName = "noop"    // a module that does nothing but report that it runs
+	noopName = "noop"    // a module that only reports that it runs
 	running  = "running" // the phase that benchModule reports first
 )
 
-// benchModule is this program as a module: it reports at once that it runs, and then trains as
-// builtin:dnn does. The program links all that stoker links, so that its process starts as
-// stoker's own module process does.
+// benchModule returns this program as a module: it reports at once that it runs, and then trains as
+// builtin:dnn does. The program links all that stoker links, so that its process starts as stoker's
+// own module process does.
 func benchModule() module.Module {
 	return module.Module{Check: modelcheck.Serve, Tune: sleepingStudy, Train: func(ctx context.Context, a *module.Args) error {
 		if a.Trial != nil {

@@ -65,7 +65,7 @@ func withOwnStore(ctx context.Context, do func(storage.Store) error) error {
 	})
 }
 
-// benchJob is a job of a pipeline that is not deployed.
+// benchJob returns a job of a pipeline that is not deployed.
 func benchJob(number int) events.Job {
 	return events.Job{
 		ID: events.DerivedID("bench", fmt.Sprint(number)), Function: events.FunctionTrain, Class: "cpu",
@@ -74,7 +74,7 @@ func benchJob(number int) events.Job {
 	}
 }
 
-// noModel is the outcome of a job as if it had trained a model, which does not exist.
+// noModel returns the outcome of a job as if it had trained a model, which does not exist.
 func noModel(job events.Job) []events.Event {
 	execution := executionOf(job)
 	return []events.Event{events.NewModelTrained(job, &events.ModelTrained{

@@ -84,8 +84,8 @@ func (b bench) withUp(ctx context.Context, o upOptions, do func(context.Context,
 	return err
 }
 
-// upOutput keeps what a `stoker up` writes to standard error, and closes up when it says that it is
-// up.
+// upOutput keeps what a `stoker up` writes to standard error, and closes up when it reports that it
+// is up.
 type upOutput struct {
 	up chan struct{}
 
@@ -193,7 +193,7 @@ type runTimes struct {
 var errTrained = errors.New("the model is trained")
 
 // follow publishes the events of a run and watches it until its model is trained. It watches before
-// the last event is published, so that nothing is missed.
+// the last event is published, so that it misses none.
 func (c *client) follow(ctx context.Context, run string) (runTimes, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()

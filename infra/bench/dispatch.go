@@ -81,7 +81,7 @@ func dispatchRates(name string, synced bool, dispatchers int) group {
 	}
 }
 
-// dispatchRate is how many events a second are joined and dispatched, from the start of the
+// dispatchRate returns how many events a second are joined and dispatched, from the start of the
 // dispatchers to the last job on the queue.
 func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(on ownBus) error {
@@ -94,7 +94,8 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 	return rate, err
 }
 
-// eventToJob is the time from before a run's last event is published until a worker has its job.
+// eventToJob returns the time from before a run's last event is published until a worker has its
+// job.
 func eventToJob(ctx context.Context, bus events.Bus, evs []events.Event) (took time.Duration, err error) {
 	if err := publishAll(ctx, bus, evs[:1]); err != nil {
 		return 0, err
@@ -187,7 +188,7 @@ func withDispatchers(ctx context.Context, on ownBus, n int, enqueued *tally, do 
 	return nil
 }
 
-// runEvents are the events of one run, in one order or the other.
+// runEvents returns the events of one run, in one order or the other.
 func runEvents(run int) []events.Event {
 	evs := demo.Events(storage.Ref{Bucket: "stoker", Key: "demo"}, fmt.Sprintf("run-%d", run))
 	if run%2 == 1 {

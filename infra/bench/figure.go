@@ -15,10 +15,11 @@ type figure struct {
 	Ours     float64  `json:"ours"`
 	Peer     *float64 `json:"peer"` // null: no peer
 	PeerName string   `json:"peer_name"`
-	Ratio    *float64 `json:"ratio"`  // above 1 Stoker is better: peer / ours, of rates ours / peer; null without a peer
-	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
-	Rounds   int      `json:"rounds"`
-	Verdict  string   `json:"verdict,omitempty"` // if ours and the peer's are compared by more than their ratio
+	// Above 1 Stoker is better: peer / ours, of rates ours / peer; null without a peer.
+	Ratio   *float64 `json:"ratio"`
+	Spread  float64  `json:"spread"` // the rounds' 90th percentile minus their 10th, in Unit
+	Rounds  int      `json:"rounds"`
+	Verdict string   `json:"verdict,omitempty"` // set if more than the ratio is compared
 
 	goal string // as text for the table; "" for a figure that explains another
 }
@@ -50,7 +51,8 @@ func rounded(x float64) float64 {
 	}
 	unit := math.Pow10(int(math.Floor(math.Log10(math.Abs(x)))) - 3)
 	if unit < 1 {
-		return math.Round(x/unit) / math.Round(1/unit) // a division by a whole number ends in the shortest decimal
+		// A division by a whole number ends in the shortest decimal.
+		return math.Round(x/unit) / math.Round(1/unit)
 	}
 	return math.Round(x/unit) * unit
 }

@@ -1,6 +1,6 @@
 // Command bench measures Stoker and prints figures: one table, or with -o json one line a figure.
-// It is not a test: no figure makes it fail. It works in temporary directories and leaves nothing
-// behind. Linux only: CPU time and memory are read from /proc.
+// It is not a test: no figure makes it fail. It works in temporary directories, and removes them.
+// Linux only: CPU time and memory are read from /proc.
 //
 // A part is chosen by -part and has groups; a group is an entry of a table: its figures, and the
 // rounds in which ours and its peers are measured in turn. See part, group and spec in runner.go.

@@ -14,8 +14,8 @@ import (
 // ticksPerSecond is USER_HZ, which is 100 on every Linux that Go runs on (proc(5), times(7)).
 const ticksPerSecond = 100
 
-// cpuTime is the CPU time that processes have spent, with that of their children that ended and
-// were waited for, in seconds. It moves in steps of 10 ms.
+// cpuTime returns the CPU time that processes have spent, with that of their children that ended
+// and were waited for, in seconds. It moves in steps of 10 ms.
 func cpuTime(pids ...int) (seconds float64, err error) {
 	for _, pid := range pids {
 		stat, err := statOf(pid)
@@ -36,7 +36,7 @@ func statOf(pid int) (procfs.ProcStat, error) {
 	return p.Stat()
 }
 
-// treeCPU is the CPU time of a process and of its children, theirs that ended included.
+// treeCPU returns the CPU time of a process and of its children, theirs that ended included.
 func treeCPU(pid int) (float64, error) {
 	children, err := childrenOf(pid)
 	if err != nil {
@@ -53,11 +53,11 @@ func childrenOf(pid int) ([]procfs.Proc, error) {
 	all, err := procfs.AllProcs()
 	return slices.DeleteFunc(all, func(p procfs.Proc) bool {
 		stat, err := p.Stat()
-		return err != nil || stat.PPID != pid // a process that has ended is nobody's child
+		return err != nil || stat.PPID != pid // a process that has ended has no parent
 	}), err
 }
 
-// processCPU is the CPU time that this process has spent, in seconds.
+// processCPU returns the CPU time that this process has spent, in seconds.
 func processCPU() (float64, error) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -66,7 +66,7 @@ func processCPU() (float64, error) {
 	return (time.Duration(usage.Utime.Nano()) + time.Duration(usage.Stime.Nano())).Seconds(), nil
 }
 
-// cpuOf is the CPU time that this process spends while do runs.
+// cpuOf returns the CPU time that this process spends while do runs.
 func cpuOf(do func() error) (seconds float64, err error) {
 	before, err := processCPU()
 	if err != nil {
@@ -79,8 +79,8 @@ func cpuOf(do func() error) (seconds float64, err error) {
 	return after - before, err
 }
 
-// memoryOf is the memory of a process in megabytes: its share of the pages that it has in common
-// with other processes and its own (PSS), and its own alone.
+// memoryOf returns the memory of a process in megabytes: its share of the pages that it has in
+// common with other processes and its own (PSS), and its own alone.
 func memoryOf(pid int) (pss, private float64, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// rawName is a program that publishes, writes and acknowledges on JetStream what Stoker does, with
-// nats.go alone: it reads nothing, decides nothing, and decodes nothing.
+// rawName is the name of a program that publishes, writes and acknowledges on JetStream what Stoker
+// does, with nats.go alone: it neither reads nor decides nor decodes.
 const rawName = "raw JetStream"
 
 // requestKind is how a message that a client publishes burdens the server.
@@ -123,8 +123,8 @@ func observeDispatcher(ctx context.Context) (d dispatched, err error) {
 
 func isJob(m *nats.Msg) bool { return events.StreamOf(m.Subject) == events.StreamJobs }
 
-// observeWorker records what a worker sends for a job that does nothing: the messages that it
-// stores, and its acknowledgement. They are those between two pulls of a connected worker.
+// observeWorker records what a worker sends for a job without work: the messages that it stores,
+// and its acknowledgement. They are those between two pulls of a connected worker.
 func observeWorker(ctx context.Context, on ownBus, noop *noopFunction) (seen []*nats.Msg, err error) {
 	const jobs = 3
 	if err := enqueueJobs(ctx, on, 0, jobs); err != nil {
@@ -197,8 +197,8 @@ func (r raw) write(ctx context.Context, subject string, seen *nats.Msg, after ui
 
 func kvSubject(bucket, key string) string { return "$KV." + bucket + "." + key }
 
-// rawDispatchRate is how many events a second programs handle that write what dispatchers write,
-// each concurrency at once.
+// rawDispatchRate returns how many events a second programs handle that write what dispatchers
+// write, each concurrency at once.
 func rawDispatchRate(ctx context.Context, synced bool, programs, concurrency int, seen dispatched) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(on ownBus) error {
 		return withRaw(ctx, on, programs, events.StreamEvents, dispatch.Reader, func(all []raw) error {
@@ -224,7 +224,8 @@ func handleMessages(ctx context.Context, all []raw, concurrency int, done *tally
 	defer stop()
 	running, working := errgroup.WithContext(working)
 	for _, one := range all {
-		messages, err := one.from.Messages(jetstream.PullMaxMessages(max(concurrency, 2)), jetstream.WithMessagesErrOnMissingHeartbeat(false)) // a busy machine misses some
+		// Heartbeats may be missed on a busy machine.
+		messages, err := one.from.Messages(jetstream.PullMaxMessages(max(concurrency, 2)), jetstream.WithMessagesErrOnMissingHeartbeat(false))
 		if err != nil {
 			stop()
 			return errors.Join(err, running.Wait())
@@ -307,8 +308,8 @@ func (r *rawRuns) write(ctx context.Context, by raw, msg jetstream.Msg) (err err
 	return nil
 }
 
-// rawJobRate is how many jobs a second a program handles that sends what a worker sends for each,
-// one after another. Its jobs are numbered from first.
+// rawJobRate returns how many jobs a second a program handles that sends what a worker sends for
+// each, one after another. Its jobs are numbered from first.
 func rawJobRate(ctx context.Context, on ownBus, seen []*nats.Msg, first int) (rate float64, err error) {
 	if err := enqueueJobs(ctx, on, first, noopJobs); err != nil {
 		return 0, err
@@ -352,8 +353,8 @@ const (
 	progressBytes = 217
 )
 
-// rawTrialRate is how many trials a second programs append that write an entry for each to a log of
-// their own, after the one before, and report their progress.
+// rawTrialRate returns how many trials a second programs append that write an entry for each to a
+// log of their own, after the one before, and report their progress.
 func rawTrialRate(ctx context.Context, programs int) (rate float64, err error) {
 	err = withOwnBus(ctx, false, 0, func(on ownBus) error {
 		return withRaw(ctx, on, programs, events.StreamJobs, "trial-cpu", func(all []raw) error {

@@ -38,8 +38,8 @@ type recorder struct {
 	peerNames      map[string]string // of series whose peer gives its own name
 }
 
-// run has each contender take its turn, round after round, so that a machine whose speed changes
-// changes it for all. Rounds are counted from 0, those that warm up included.
+// run measures each contender in turn, round after round, so that a change of the machine's speed
+// affects all of them. Rounds are counted from 0, those that warm up included.
 func (r *recorder) run(ctx context.Context, turns ...turn) error {
 	for round := range r.warmUp + r.rounds {
 		r.dropping = round < r.warmUp
@@ -90,7 +90,7 @@ func (b bench) figuresOf(ctx context.Context, g group) ([]figure, error) {
 	return all, nil
 }
 
-// times is the number of rounds to measure: the caller's, else the group's own.
+// times returns the number of rounds to measure: the caller's, else the group's own.
 func (b bench) times(own int) int {
 	if b.rounds > 0 {
 		return b.rounds
@@ -106,7 +106,8 @@ type spec struct {
 	at         statistic // of them; nil: their median
 	more       bool      // more is better: a rate
 	peers      []peer    // the one with the best median counts
-	ratio      bool      // the figure is the ratio to the peer itself, with the spread of the rounds' ratios
+	// The figure is the ratio to the peer itself, with the spread of the rounds' ratios.
+	ratio bool
 }
 
 // peer is what a figure is compared with: a series of the same rounds, or a recorded value.
@@ -145,7 +146,7 @@ func (s spec) figure(all map[string]samples) figure {
 	return f
 }
 
-// best is the peer with the best median; the zero peer if there are none.
+// best returns the peer with the best median; the zero peer if there are none.
 func (s spec) best(all map[string]samples) peer {
 	if len(s.peers) == 0 {
 		return peer{}
@@ -183,7 +184,8 @@ func (s spec) peerNames() string {
 	return strings.Join(names, " or ")
 }
 
-// withRatio is a figure and, as a figure of its own, its ratio to the peer, which has the goal.
+// withRatio returns a figure and, as a figure of its own, its ratio to the peer, which has the
+// goal.
 func withRatio(s spec) []spec {
 	ratio := s
 	ratio.name, ratio.unit, ratio.ratio = s.name+"-ratio", times, true
@@ -191,7 +193,7 @@ func withRatio(s spec) []spec {
 	return []spec{s, ratio}
 }
 
-// tails are the median and the 99th percentile of a series of times, named after it.
+// tails returns the median and the 99th percentile of a series of times, named after it.
 func tails(series, goal string) []spec {
 	return []spec{
 		{name: series + "-p50", unit: milliseconds, of: series, goal: goal},
@@ -202,7 +204,7 @@ func tails(series, goal string) []spec {
 // samples are what rounds measured, one number a round, in their order.
 type samples []float64
 
-// quantile is the smallest sample that at least the share q of all samples do not exceed (the
+// quantile returns the smallest sample that at least the share q of all samples do not exceed (the
 // nearest-rank method): a number that was measured, never one between two. It is 0 for no samples.
 func (s samples) quantile(q float64) float64 {
 	if len(s) == 0 {

@@ -48,7 +48,8 @@ func searchPart() part {
 		rounds: 20, warmUp: 1,
 		figures: []spec{
 			{name: "event-to-hparams-p50", unit: milliseconds, of: "took", goal: "< 1000", peers: []peer{tfx}},
-			{name: "of-it-stack-cpu-mean", unit: cpuSeconds, of: "cpu", at: samples.mean}, // without the module's process, which stays
+			// Without the module's process, which stays.
+			{name: "of-it-stack-cpu-mean", unit: cpuSeconds, of: "cpu", at: samples.mean},
 			{name: "search-best-accuracy-mean", unit: fraction, of: "accuracy", at: samples.mean},
 		},
 		setup: func(ctx context.Context, b bench, r *recorder) error {
@@ -101,7 +102,8 @@ func (c *client) search(ctx context.Context, run string, r *recorder) error {
 // awaitScore returns the score of a run's hyperparameters when they are ready.
 func (c *client) awaitScore(ctx context.Context, of events.Event) (float64, error) {
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindHParamsReady, events.KindTuningFailed}, // these end a search
+		// These events end a search.
+		Kinds:    []events.Kind{events.KindHParamsReady, events.KindTuningFailed},
 		Pipeline: of.Pipeline, Run: of.Run, Follow: true,
 	}
 	for recorded, err := range c.bus.Read(ctx, query) {
@@ -134,9 +136,9 @@ const (
 )
 
 // studyPart measures what surrounds the trials of a search, on a bus, a store and workers in this
-// process: trials a second that do nothing, on two workers of one slot, compared with two programs
-// that append as many entries to logs with nats.go alone; and the share of the time of 16 slots
-// that is spent in trials that sleep.
+// process: trials without work, in trials a second, on two workers of one slot, compared with two
+// programs that append as many entries to logs with nats.go alone; and the share of the time of 16
+// slots that is spent in trials that sleep.
 func studyPart() part {
 	return part{"study", []group{{
 		rounds: 3,
@@ -185,7 +187,7 @@ func sleepingStudy(_ context.Context, a *module.Args) (tune.Config, error) {
 	}, nil
 }
 
-// sleepingTrial is one trial.
+// sleepingTrial returns one trial.
 func sleepingTrial(ctx context.Context, a *module.Args) error {
 	ms, _ := a.CustomConfig["sleep_ms"].(float64)
 	if ms > 0 {
@@ -197,8 +199,8 @@ func sleepingTrial(ctx context.Context, a *module.Args) error {
 	return nil
 }
 
-// run is how long a study takes by its log: from when its first trial began to when the last one
-// ended.
+// run returns how long a study takes by its log: from when its first trial began to when the last
+// one ended.
 func (s study) run(ctx context.Context) (took time.Duration, err error) {
 	err = withOwnBus(ctx, false, 0, func(on ownBus) error {
 		return withOwnStore(ctx, func(store storage.Store) error {
@@ -254,7 +256,7 @@ func durationOfStudy(ctx context.Context, bus events.Bus) (time.Duration, error)
 	return 0, errors.New("the study has no log")
 }
 
-// work is one worker, with processes and a connection of its own.
+// work returns one worker, with processes and a connection of its own.
 func (s study) work(ctx context.Context, on ownBus, store storage.Store) error {
 	builtins := map[string]string{noopName: "builtin:noop@1"}
 	modules, err := runner.New(runner.Options{Args: []string{noopName}, Builtins: builtins, Warm: s.slots, Slots: s.slots})
@@ -270,7 +272,7 @@ func (s study) work(ctx context.Context, on ownBus, store storage.Store) error {
 	})
 }
 
-// job is the study's tune job. Its inputs are put into the store.
+// job returns the study's tune job. Its inputs are put into the store.
 func (s study) job(ctx context.Context, store storage.Store) (events.Job, error) {
 	for _, key := range []string{"rows/Split-train/data", "rows/Split-eval/data"} {
 		if _, err := store.Put(ctx, storage.Ref{Bucket: ownBucket, Key: key}, strings.NewReader("rows"), 4); err != nil {

@@ -77,7 +77,7 @@ func (p product) race(ctx context.Context, b bench, r *recorder) error {
 	}, "OPENBLAS_NUM_THREADS=1")
 }
 
-// gigaflops is the rate of a round: a term of a sum takes an addition and a multiplication.
+// gigaflops returns the rate of a round: a term of a sum takes an addition and a multiplication.
 func (p product) gigaflops(seconds float64) float64 {
 	return 2 * float64(p.M) * float64(p.K) * float64(p.N) * float64(p.Times) / seconds / 1e9
 }

@@ -18,7 +18,9 @@ const (
 	taxi     = "taxi"
 	taxiData = "local/examples/taxi/data" // from the repository's root, where the bench is run
 
-	taxiRows     = 2048 // that a trial learns from, whatever its batches are, so that trials take alike
+	// Rows that a trial trains on, whatever its batch size is, so that all trials take about the
+	// same time.
+	taxiRows     = 2048
 	taxiEvalRows = 2048
 	taxiBatch    = 512 // of an evaluation
 )

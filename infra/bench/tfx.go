@@ -136,8 +136,8 @@ type tfxReport struct {
 	Parent int     // the process that started it
 }
 
-// withTFX is a set-up with a runner of Python modules that are started in a way. The packages of
-// the environment have been examined by then, as those of a worker after its first job.
+// withTFX returns a set-up with a runner of Python modules that are started in a way. The packages
+// of the environment have been examined before, as for a worker after its first job.
 func withTFX(way string, use func(context.Context, *tfxJobs, *recorder) error) func(context.Context, bench, *recorder) error {
 	return func(ctx context.Context, _ bench, r *recorder) error {
 		interpreter, err := tftest.Interpreter()
@@ -204,7 +204,8 @@ func penguinGroup() group {
 		return []peer{{name: "the same run_fn in plain Python, all imported", series: series}}
 	}
 	return group{
-		rounds: 7, warmUp: 2, // the first starts cold, and in the second the process that forks may still import
+		// The first starts cold, and in the second the process that forks may still import.
+		rounds: 7, warmUp: 2,
 		figures: []spec{
 			{name: "tfx-penguin-event-to-model-p50", unit: milliseconds, of: "ours", goal: "less than plain", peers: plain("plain")},
 			{name: "tfx-penguin-cpu-p50", unit: cpuSeconds, of: "our cpu", peers: plain("plain cpu")},
@@ -243,7 +244,7 @@ func penguinGroup() group {
 	}
 }
 
-// examplePipeline is the example's own, with the penguins of the demo.
+// examplePipeline returns the example's own, with the penguins of the demo.
 func examplePipeline() (pipeline.Pipeline, error) {
 	path := filepath.Join(filepath.Dir(exampleModule), "penguin.yaml")
 	text, err := os.ReadFile(path)

@@ -102,8 +102,8 @@ func timeToLine(cmd *exec.Cmd, prefix string) (time.Duration, error) {
 
 // group compares our rates with TensorFlow's best by two threads, which the goal is for, by one
 // thread, which takes the least CPU time, and by the clock, on two threads both; and with each of
-// TensorFlow's ways. What we allocate is for opening the file for each pass: a step by itself
-// allocates nothing.
+// TensorFlow's ways. Stoker allocates memory for opening the file for each pass; a step itself
+// allocates none.
 func (w work) group() group {
 	name := "compute-" + w.name
 	rate := func(suffix, unit, of, series string, modes ...mode) spec {
@@ -175,7 +175,7 @@ func (w work) peerTurns(file string, r *recorder, peers map[int]*tftest.Peer, mo
 // learningRate is Adam's, for all works.
 const learningRate = 0.001
 
-// warmSteps precede the clock: by then both engines have compiled what they compile.
+// warmSteps are run before the clock starts, so that both engines have compiled their programs.
 const warmSteps = 100
 
 // cost is what some work took.
@@ -187,10 +187,10 @@ type cost struct {
 	bytes, objects float64 // allocated a step, of ours
 }
 
-// perCPU is the rate in examples a CPU-second.
+// perCPU returns the rate in examples a CPU-second.
 func (c cost) perCPU() float64 { return float64(c.Examples) / c.CPU }
 
-// perSecond is the rate in examples a second of the clock.
+// perSecond returns the rate in examples a second of the clock.
 func (c cost) perSecond() float64 { return float64(c.Examples) / c.Wall }
 
 // train trains on the file without end, on so many threads, as a user's module does, and measures
@@ -299,13 +299,13 @@ func (m mode) String() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// slug is the mode as a part of a figure's name.
+// slug returns the mode as a part of a figure's name.
 func (m mode) slug() string {
 	return strings.ToLower(strings.NewReplacer(", ", "-", " ", "-", "_", "-").Replace(m.String()))
 }
 
-// modes are all ways, with so many threads. Classes as rows of one table take TensorFlow less than
-// one-hot rows, which TFX's example has: of these there are the plain fit and the best ways.
+// modes returns all ways, with so many threads. Classes as rows of one table take TensorFlow less
+// than one-hot rows, which TFX's example has: of these there are the plain fit and the best ways.
 func (w work) modes(threads int) (all []mode) {
 	wide := ""
 	if len(w.classes) > 0 {
@@ -320,8 +320,8 @@ func (w work) modes(threads int) (all []mode) {
 	return all
 }
 
-// trainByPeer is what TensorFlow takes for a round. Keras's fit by default is the slowest way, and
-// gets fewer steps.
+// trainByPeer returns what TensorFlow takes for a round. Keras's fit by default is the slowest way,
+// and gets fewer steps.
 func (w work) trainByPeer(p *tftest.Peer, file string, m mode) (c cost, err error) {
 	request := w.request(file)
 	request.Mode, request.Wide, request.Steps = m.name, m.wide, w.steps.peer

@@ -76,7 +76,7 @@ func taxis() work {
 		label: train.Label{Feature: "tips_xf", Classes: 1}, loss: nn.SigmoidCrossEntropy{}, hidden: []int{100, 70, 48, 34}}
 }
 
-// spec is what is read of each record: the inputs of the model and the label.
+// spec returns what is read of each record: the inputs of the model and the label.
 func (w work) spec() example.Spec {
 	spec := example.Spec{{Name: w.label.Feature, Kind: example.Int64, Shape: []int{1}}}
 	for _, name := range w.numbers {
@@ -118,7 +118,7 @@ func concat(b *nn.Builder, name string, values []nn.Ref) nn.Ref {
 	return b.Concat(name, values...)
 }
 
-// units is the number of units of the last layer: one for yes or no, else one a class.
+// units returns the number of units of the last layer: one for yes or no, else one a class.
 func (w work) units() int {
 	if w.label.Classes < 3 {
 		return 1
@@ -168,7 +168,8 @@ func (w work) row(random *rand.Rand, slopes []float32) []byte {
 	return row.Int64(w.label.Feature, w.answer(sum+random.NormFloat64()/4)).Build()
 }
 
-// answer is the label of a sum that is about standard normal: yes or no, or one of three thirds.
+// answer returns the label of a sum that is about standard normal: yes or no, or one of three
+// thirds.
 func (w work) answer(sum float64) int64 {
 	switch {
 	case w.label.Classes == 1 && sum > 0, w.label.Classes == 3 && sum > 0.44:

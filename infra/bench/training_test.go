@@ -27,8 +27,9 @@ func TestWhatIsMeasuredLearnsAlikeInBoth(t *testing.T) {
 	err := tftest.WithPeer(t.Context(), 1, t.Output(), func(peer *tftest.Peer) error {
 		for _, c := range []struct {
 			work
-			fresh int        // batches of the file
-			most  [3]float64 // the largest difference, relative to Keras's loss, in 20, 100 and 500 steps
+			fresh int // batches of the file
+			// The largest difference, relative to Keras's loss, in 20, 100 and 500 steps.
+			most [3]float64
 		}{
 			{penguins(), 100, [3]float64{1e-5, 2e-5, 5e-5}}, {dense(), 500, [3]float64{1e-4, 3e-2, 8e-2}}, {taxis(), 100, [3]float64{1e-5, 2e-5, 5e-5}},
 		} {
@@ -107,7 +108,7 @@ func follow(t *testing.T, peer *tftest.Peer, w work, file, optimizer string, rat
 	return want, losses
 }
 
-// apart is the largest relative difference; NaN if there is one.
+// apart returns the largest relative difference; NaN if there is one.
 func apart(want, got []float64) (most float64) {
 	for i, w := range want {
 		if d := math.Abs(got[i]-w) / w; !(d <= most) {
@@ -195,8 +196,8 @@ func TestProductsAreComparedWithOpenBLASAndThePeak(t *testing.T) {
 			t.Errorf("figure %+v", f)
 		}
 	}
-	// A product above the peak would show that the loop is none, or that not all was computed: with
-	// a margin for clocks that change.
+	// A product above the peak would show that the compiler removed the loop, or that not all was
+	// computed. There is a margin for clocks that change.
 	if ofPeak := figures[2]; ofPeak.Name != "sgemm-64x64x64-of-peak" || ofPeak.Ours > 1.5 {
 		t.Errorf("figure %+v", ofPeak)
 	}

@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	tuneSeeds  = 20  // searches of each function by each algorithm: as many as were recorded of the peers
+	// Searches of each function by each algorithm: as many as were recorded of the peers.
+	tuneSeeds  = 20
 	tuneTrials = 100 // of a search
 )
 
@@ -175,7 +176,7 @@ func (c cell) name() string {
 	return fmt.Sprintf("tune-%s-%d-%s-%s", c.function.Name, c.trials, c.algorithm, strings.ToLower(c.rival.name))
 }
 
-// specs are the figures of all cells, for the list.
+// specs returns the figures of all cells, for the list.
 func (r result) specs() (all []spec) {
 	for _, c := range r.cells() {
 		all = append(all, spec{name: c.name(), unit: bestValue, peers: []peer{{name: strings.Join(c.rival.samplers, " or ") + ", recorded"}}})

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
 
-// server is this binary, serving a function.
+// server returns this binary, serving a function.
 func server(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

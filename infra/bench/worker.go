@@ -22,7 +22,7 @@ import (
 // noopJobs is how many jobs wait in each round when the worker begins.
 const noopJobs = 400
 
-// noopPart measures what Stoker adds to a job that does nothing: lease, warm module process, event,
+// noopPart measures what Stoker adds to a job without work: lease, warm module process, event,
 // acknowledgement. The worker has one slot, and there is no store. For comparison, a program sends
 // the same messages with nats.go alone.
 func noopPart() part {
@@ -56,7 +56,7 @@ func noopPart() part {
 	}}
 }
 
-// withNoop is a set-up with a bus and a runner with one warm process of this binary.
+// withNoop returns a set-up with a bus and a runner with one warm process of this binary.
 func withNoop(do func(context.Context, ownBus, *noopFunction, *recorder) error) func(context.Context, bench, *recorder) error {
 	return func(ctx context.Context, _ bench, r *recorder) error {
 		modules, err := runner.New(runner.Options{Args: []string{noopName}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: 1})
@@ -66,7 +66,8 @@ func withNoop(do func(context.Context, ownBus, *noopFunction, *recorder) error) 
 		defer modules.Close()
 		return withOwnBus(ctx, false, 0, func(on ownBus) error {
 			noop := &noopFunction{modules: modules}
-			if err := errors.Join(noop.run(ctx), noop.run(ctx)); err != nil { // starts the process, before any job is timed
+			// Starts the process before any job is timed.
+			if err := errors.Join(noop.run(ctx), noop.run(ctx)); err != nil {
 				return err
 			}
 			return do(ctx, on, noop, r)
@@ -74,7 +75,7 @@ func withNoop(do func(context.Context, ownBus, *noopFunction, *recorder) error) 
 	}
 }
 
-// noopRate is how many jobs a second one slot handles, from the worker's start to the
+// noopRate returns how many jobs a second one slot handles, from the worker's start to the
 // acknowledgement of the last.
 func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (rate float64, err error) {
 	if err := enqueueJobs(ctx, on, first, noopJobs); err != nil {
@@ -110,8 +111,8 @@ func workOnJobs(ctx context.Context, bus events.Bus, noop *noopFunction, n int) 
 	return nil
 }
 
-// noopLatency is the time from before a job is enqueued to the first report of the module's code,
-// one job at a time.
+// noopLatency returns the time from before a job is enqueued to the first report of the module's
+// code, one job at a time.
 func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, r *recorder) error {
 	noop.reported = make(chan time.Time, 1)
 	return on.connect(ctx, jetstream.Options{}, func(bus events.Bus) error {
@@ -134,14 +135,15 @@ func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, r *recorder
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
-				return sleep(ctx, 10*time.Millisecond) // until it is settled, and the slot waits again
+				// Wait until the job is settled, and the slot is free again.
+				return sleep(ctx, 10*time.Millisecond)
 			})
 		})
 		return working.Wait()
 	})
 }
 
-// noopFunction has a module do nothing, and returns the event of a model that does not exist.
+// noopFunction runs a module without work, and returns the event of a model that does not exist.
 type noopFunction struct {
 	modules  *runner.Runner
 	reported chan time.Time // of first reports; nil: not wanted
@@ -245,8 +247,8 @@ func takeOver(ctx context.Context, round int) (t takeover, err error) {
 	return t, err
 }
 
-// lastHeartbeat is when the holder of a job last renewed its lease, by the bus's clock: that of
-// this machine.
+// lastHeartbeat returns when the holder of a job last renewed its lease, by the bus's clock: that
+// of this machine.
 func lastHeartbeat(ctx context.Context, bus events.KVBuckets, job string) (time.Time, error) {
 	leases, err := bus.KV(ctx, events.KVLeases)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 
 // Figures are of one loading of a page.
 type Figures struct {
-	Load    float64 `json:"load_ms"`   // from asking for the page until it is loaded
-	Server  float64 `json:"server_ms"` // of that, what the server says it took (Server-Timing)
+	Load float64 `json:"load_ms"` // from asking for the page until it is loaded
+	// The part that the server reports for itself (Server-Timing).
+	Server  float64 `json:"server_ms"`
 	Painted float64 `json:"painted_ms"`
 	Longest float64 `json:"longest_task_ms"` // of the page's thread; 0: none of 50 ms or more
 	Bytes   int     `json:"bytes"`           // of the HTML
@@ -93,7 +94,7 @@ func listen(ctx context.Context) func() []string {
 }
 
 // follow prints each word when the page shows it, notices included; "!word" when the page no longer
-// shows it. With outage the server may stop and start again meanwhile.
+// shows it. With outage the server may stop and start again in between.
 func follow(ctx context.Context, url string, want []string, outage bool) error {
 	heard := listen(ctx)
 	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.Navigate(url), chromedp.Evaluate(`window.loaded = 1`, nil)); err != nil {

@@ -1,10 +1,10 @@
 // Command browser opens pages of the console in a headless Chromium and prints their faults as
 // JSON: what axe finds serious or critical, errors on the console, violations of the page's own
 // policy, and whether the page is wider than the window. With -times it measures how pages load
-// instead. With -watch it stays on the first page, without loading it again, until that has said
-// each of some words in turn, or no longer says those that begin with an exclamation mark. With
-// -press it enters the token, presses a button and reads the page that follows once that says the
-// word of -watch. With -plain it reads pages with scripts switched off.
+// instead. With -watch it stays on the first page, without loading it again, until the page has
+// shown each of some words in turn, or no longer shows those that begin with an exclamation mark.
+// With -press it enters the token, presses a button and reads the page that follows as soon as it
+// shows the word of -watch. With -plain it reads pages with scripts switched off.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-width PIXELS]... URL...
 //	browser -times N URL...

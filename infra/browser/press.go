@@ -19,20 +19,21 @@ import (
 type Pressed struct {
 	URL    string   `json:"url"`   // of the page that it led to
 	Text   string   `json:"text"`  // of that page
-	Asked  []string `json:"asked"` // what the page asked before it did anything
+	Asked  []string `json:"asked"` // the page's question before the action
 	Errors []string `json:"errors"`
 }
 
-// press enters the token on the page for it, presses the button of the page that says label,
-// answers yes to what the page asks, and reads the page that it leads to, once that says until. The
-// page before is drawn into the folder shots, if there is one.
+// press enters the token on the page for it, presses the button with the text label, answers yes to
+// the page's question, and reads the page that it leads to, as soon as that shows until. The page
+// before is drawn into the folder shots, if there is one.
 func press(ctx context.Context, url, token, label, until, shots string) (p Pressed, err error) {
 	heard := listen(ctx)
 	p.Asked = []string{}
 	chromedp.ListenTarget(ctx, func(event any) {
 		if asked, ok := event.(*page.EventJavascriptDialogOpening); ok {
 			p.Asked = append(p.Asked, asked.Message)
-			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(true)) }() // an error shows: the button leads nowhere
+			// An error shows: the button leads nowhere.
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(true)) }()
 		}
 	})
 	origin, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// outcome is all that bus and store hold in the end.
+// outcome is the final content of bus and store.
 type outcome struct {
 	trained map[string][]*events.ModelTrained // by pipeline/run
 	failed  map[string][]*events.TrainingFailed
@@ -21,7 +21,7 @@ type outcome struct {
 	jobs    uint64 // still on the queue
 }
 
-// outcome reads the bus as it stands.
+// outcome reads the current content of the bus.
 func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	o.trained, o.failed = map[string][]*events.ModelTrained{}, map[string][]*events.TrainingFailed{}
 	o.found = map[string][]*events.HParamsReady{}
@@ -60,8 +60,8 @@ func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	return o, nil
 }
 
-// missing says what has still to come, "" if nothing has. More than there should be is no matter
-// here.
+// missing returns what has not happened yet, "" if everything has. More than there should be is no
+// matter here.
 func (o outcome) missing(runs []run, poisons []*poison) string {
 	var open []string
 	for _, r := range runs {
@@ -169,7 +169,7 @@ func (o outcome) searches(runs []run) (faults []string) {
 	return faults
 }
 
-// deadLetters wants every poison among the dead letters once, and nothing else.
+// deadLetters checks that the dead letters are those of all poison messages, each once.
 func (o outcome) deadLetters(poisons []*poison) (faults []string) {
 	for _, p := range poisons {
 		count := 0
@@ -193,7 +193,7 @@ func (o outcome) deadLetters(poisons []*poison) (faults []string) {
 	return faults
 }
 
-// model wants the very bytes of a training that nothing disturbed.
+// model checks that a model has exactly the bytes of an undisturbed training.
 func (w *world) model(ctx context.Context, r run, event *events.ModelTrained) error {
 	if err := w.whole(ctx, event); err != nil || r.seed == 0 {
 		return err

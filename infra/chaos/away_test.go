@@ -12,7 +12,7 @@ const (
 	awayDeliveries = 4  // and for how many deliveries at the least
 )
 
-// A store that is away for many leases and many deliveries costs a job nothing but time.
+// If the store is unavailable for many leases and many deliveries, a job only takes longer.
 func TestAStoreMayBeAwayForLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newPlan(t, 1), time.Second)

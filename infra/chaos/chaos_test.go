@@ -129,7 +129,7 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 	return poisons
 }
 
-// coverage says what the plan came to. A plan of several rounds must have cut at every point.
+// coverage returns what the plan covered. A plan of several rounds must have cut at every point.
 func (w *world) coverage() {
 	text, err := os.ReadFile(w.cutsFile())
 	w.must(err)

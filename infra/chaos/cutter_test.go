@@ -18,7 +18,8 @@ type cutter struct {
 
 	mu     sync.Mutex
 	counts map[point]int
-	last   point // between the module and the acknowledgement; checkpoints are saved at the same time
+	// Between the module and the acknowledgement; checkpoints are saved at the same time.
+	last point
 }
 
 func newCutter(p part, log *slog.Logger) *cutter {
@@ -58,8 +59,9 @@ func (c *cutter) count(p point) int {
 	return c.counts[p]
 }
 
-// at ends or freezes the process if its time has come. Until it has died or was woken nobody in it
-// begins another effect: a signal to oneself takes its time on a busy machine.
+// at ends or freezes the process if its time has come. No goroutine of the process begins another
+// effect until the process has been killed or woken: on a busy machine, a signal to itself takes a
+// while.
 func (c *cutter) at(p point, after bool, nth int) {
 	if c.cut.Point != p || c.cut.After != after || c.cut.Nth != nth {
 		return

@@ -13,9 +13,9 @@
 //	task chaos SERVERS=3 SEED=7 COUNT=300             on a cluster of three servers
 //
 // On three servers, which are processes, the dispatchers and workers are goroutines of the test,
-// and the worker's function trains nothing. The failures are those of the bus: slow and cut links,
-// killed and frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply
-// meanwhile. Package history checks the final content of the bus by independent rules.
+// and the worker's function does not train. The failures are those of the bus: slow and cut links,
+// killed and frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply in
+// between. Package history checks the final content of the bus by independent rules.
 //
 // Read TestOneModelForEachCause first, then world.
 package chaos

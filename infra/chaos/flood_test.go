@@ -82,7 +82,7 @@ func (w *world) flood(runs []run, count int) error {
 	return publishing.Wait()
 }
 
-// ready is one more time that the examples of a run are said to be ready.
+// ready returns another announcement that the examples of a run are ready.
 func (w *world) ready(r run, random *rand.Rand, client, number int) events.Event {
 	id := "ready"
 	if random.IntN(2) == 0 {
@@ -93,7 +93,7 @@ func (w *world) ready(r run, random *rand.Rand, client, number int) events.Event
 	}}
 }
 
-// unread is how many events the dispatchers have not handled.
+// unread returns how many events the dispatchers have not handled.
 func (w *world) unread(ctx context.Context) (uint64, error) {
 	consumer, err := w.js.Consumer(ctx, "EVENTS", "dispatch")
 	if err != nil {

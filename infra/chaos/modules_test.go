@@ -75,7 +75,7 @@ const (
 	stepTime  = 10 * time.Millisecond
 )
 
-// train goes on from the last checkpoint in its working folder, and writes one at each step.
+// train continues from the last checkpoint in its working directory, and writes one at each step.
 func (m modules) train(ctx context.Context, a module.Assignment, limits runner.Limits, on func(module.Message)) (runner.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, []byte("tiny begins\n"), 0o600); err != nil {
 		return runner.Outcome{}, host(err)
@@ -131,7 +131,7 @@ func writeSearch(a module.Assignment) error {
 		os.WriteFile(filepath.Join(a.TunerResultsDir, "tuner_results.json"), []byte(tinyResults), 0o600))
 }
 
-// tinyWeights are those of a training that nothing disturbed.
+// tinyWeights returns those of an undisturbed training.
 func tinyWeights(seed uint64) (weights []float32) {
 	for step := range tinySteps {
 		weights = learn(weights, seed, step+1)
@@ -139,7 +139,7 @@ func tinyWeights(seed uint64) (weights []float32) {
 	return weights
 }
 
-// learn adds something to each weight that depends on the data and the step, and on nothing else.
+// learn adds a number to each weight that depends only on the data and the step.
 func learn(weights []float32, seed uint64, step int) []float32 {
 	r := rand.New(rand.NewPCG(seed, uint64(step)))
 	next := make([]float32, tinyWidth)
@@ -150,7 +150,7 @@ func learn(weights []float32, seed uint64, step int) []float32 {
 	return next
 }
 
-// seedOf is a digest of all that tiny learns from.
+// seedOf returns a digest of all that tiny learns from.
 func seedOf(a module.Assignment) (uint64, error) {
 	var files []string
 	for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {

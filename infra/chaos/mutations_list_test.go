@@ -23,7 +23,7 @@ type mutation struct {
 type suite struct {
 	folder  string // of the package that holds the tests; "": infra/chaos
 	tests   string // pattern of their names
-	because string // pattern of what the failed test prints; "": anything
+	because string // pattern for the output of the failed test; "": any output
 }
 
 // The folders of several suites.
@@ -143,7 +143,7 @@ var (
 	anyCopyImports = edit{"events/jetstream/leader.go", "\t\"fmt\"\n", "\t\"fmt\"\n\t\"strconv\"\n\t\"strings\"\n"}
 )
 
-// at is the folder of the tests, seen from here.
+// at returns the folder of the tests, seen from here.
 func (s suite) at() string { return filepath.Join("../..", cmp.Or(s.folder, "infra/chaos")) }
 
 // No mutation may go stale: each edit's text must be in its file exactly once, and each pattern

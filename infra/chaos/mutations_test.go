@@ -68,7 +68,8 @@ func (m mutation) build(t *testing.T) (binary string) {
 	return binary
 }
 
-// mustBeNoticed wants a test of the binary to fail for the expected reason, and logs how it fails.
+// mustBeNoticed checks that a test of the binary fails for the expected reason, and logs how it
+// fails.
 func (m mutation) mustBeNoticed(t *testing.T, binary string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)

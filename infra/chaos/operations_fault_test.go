@@ -18,7 +18,7 @@ type mishapOnBus struct {
 	begin func(*campaign, *rand.Rand) error
 }
 
-// busMishaps are all there are. Each ends with Calm, but for clocks, which stay as they are.
+// busMishaps are all there are. Each ends with Calm, except clocks, which stay as they are.
 var busMishaps = []mishapOnBus{
 	{"kill the leader of a stream", (*campaign).killLeader},
 	{"kill a server", func(c *campaign, r *rand.Rand) error { return c.cluster.Servers[r.IntN(cluster.Size)].Kill() }},

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/chaos/history"
 )
 
-// ledger is what publishers and operators know, and what they mean to come of runs. Its methods may
-// be called by many goroutines.
+// ledger records what publishers and operators know, and the outcomes of runs that they intend. Its
+// methods may be called by many goroutines.
 type ledger struct {
 	mu      sync.Mutex
 	history history.History // only what no bus holds
@@ -30,7 +30,7 @@ func (l *ledger) acked(p history.Published) {
 	l.do(func(h *history.History) { h.Published = append(h.Published, p) })
 }
 
-// trains notes that nothing will stop a run.
+// trains records that a run will not be stopped.
 func (l *ledger) trains(r history.Run) {
 	l.do(func(h *history.History) { h.Intended.Trained = append(h.Intended.Trained, r) })
 }
@@ -50,7 +50,7 @@ func (l *ledger) failing(r history.Run) {
 	l.do(func(h *history.History) { h.Intended.Failing[r] = true })
 }
 
-// spoiled notes the subject of a message that nobody can handle.
+// spoiled records the subject of a message that can't be handled.
 func (l *ledger) spoiled(subject string) {
 	l.do(func(h *history.History) { h.Spoiled = append(h.Spoiled, subject) })
 }

@@ -19,22 +19,22 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// operation is one thing that publishers and operators do. It notes in the ledger what may come of
-// it before it does it.
+// operation is one thing that publishers and operators do. It records the possible outcomes in the
+// ledger before it begins.
 type operation struct {
 	name string
 	do   func(*step, context.Context) error
 }
 
-// step is one operation on its way. What it does follows from its number and the seed.
+// step is one operation on its way. Its number and the seed determine what it does.
 type step struct {
 	*campaign
 	n int
 	r *rand.Rand
 }
 
-// operations are all there are. In a plan each comes as often as the others, but for those that
-// come once in a while.
+// operations returns all there are. In a plan each occurs as often as the others, except those that
+// are rare.
 func operations() []operation {
 	return []operation{
 		{"train", (*step).train},
@@ -270,7 +270,8 @@ func (s *step) supersede(ctx context.Context) error {
 	return nil
 }
 
-// expire has one run wait in vain, and one get all that it waits for.
+// expire lets one run wait for an event that isn't published, and publishes all events of another
+// one.
 func (s *step) expire(ctx context.Context) error {
 	if err := s.publish(ctx, s.r, s.transform(s.run("brief", "in vain"))); err != nil {
 		return err
@@ -399,7 +400,7 @@ func (s *step) replay(ctx context.Context) error {
 	})
 }
 
-// collect removes what nobody needs any more and is older than anything that is under way.
+// collect removes what is no longer needed and older than anything in progress.
 func (s *step) collect(ctx context.Context) error {
 	return s.insist(ctx, func(ctx context.Context) error {
 		return gc.Collect(ctx, s.buses[s.server()], s.store, gc.Options{Root: s.root, OlderThan: 5 * time.Minute}, func(gc.Removal) {})
@@ -472,8 +473,7 @@ func (s *step) drift(ctx context.Context) error {
 }
 
 // freeze freezes the worker that has a run's job, overwrites an input, and wakes the worker once
-// another one has trained: what the frozen one has begun is another execution, of which nobody may
-// hear.
+// another one has trained: the frozen one's job is another execution, which must not be announced.
 func (s *step) freeze(ctx context.Context) error {
 	s.freezing.Lock()
 	defer s.freezing.Unlock()
@@ -491,7 +491,7 @@ func (s *step) freeze(ctx context.Context) error {
 		return nil
 	}
 	holder.end(syscall.SIGSTOP)
-	defer func() { _ = holder.wake() }() // unless it was killed meanwhile
+	defer func() { _ = holder.wake() }() // unless it was killed before
 	s.count("workers frozen")
 	if err := overwrite(1); err != nil {
 		return err
@@ -499,8 +499,8 @@ func (s *step) freeze(ctx context.Context) error {
 	return s.await(ctx, r, events.OutcomeKinds()...)
 }
 
-// holder waits until a worker says that it has taken the job of a run; nil if the run has its
-// outcome by then.
+// holder waits until a worker logs that it has claimed the job of a run; nil if the run has its
+// outcome before.
 func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
 	for ctx.Err() == nil {
 		for _, p := range s.processes {
@@ -516,7 +516,7 @@ func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
 	return nil, fmt.Errorf("nobody takes the job of run %s: %w", r, context.Cause(ctx))
 }
 
-// has says whether the log has an event of a kind for a run.
+// has reports whether the log has an event of a kind for a run.
 func (s *step) has(ctx context.Context, r history.Run, kinds ...events.Kind) bool {
 	for recorded, err := range s.buses[s.server()].Read(ctx, events.Query{Kinds: kinds, Pipeline: r.Pipeline, Run: r.Run}) {
 		return err == nil && recorded.Err == nil

@@ -49,7 +49,7 @@ func (c *campaign) operate(ctx context.Context) error {
 	list := c.plan.operations()
 	began, pace := time.Now(), time.Duration(*minutesFlag)*time.Minute/time.Duration(len(list))
 	if pace == 0 {
-		pace = time.Second // so that there is a fault for some operations
+		pace = time.Second // makes sure that some operations have a fault
 	}
 	var all errgroup.Group
 	all.SetLimit(operators)
@@ -70,7 +70,7 @@ func (c *campaign) operate(ctx context.Context) error {
 // seldom are operations that concern everything at once, or take long.
 var seldom = map[string]bool{"purge the queue": true, "replay": true, "collect garbage": true, "search": true, "freeze a worker past its lease": true}
 
-// operations are those of a plan in their order: in each round every one comes three times, the
+// operations returns those of a plan in their order: in each round every one comes three times, the
 // seldom ones once.
 func (p plan) operations() (list []operation) {
 	r, only := p.rand(streamOperations-1<<32), regexp.MustCompile(*onlyFlag)

@@ -25,7 +25,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// campaign is a world on three servers, with a ledger of what was asked of it.
+// campaign is a world on three servers, with a ledger of its operations.
 type campaign struct {
 	*world
 	cluster *cluster.Cluster
@@ -38,7 +38,9 @@ type campaign struct {
 	// (locked) while one is under way (read-locked).
 	retries sync.RWMutex
 
-	freezing sync.Mutex // one worker at a time is frozen until another has done its job, else all could wait for each other
+	// One worker at a time is frozen until another has done its job, else all could wait for each
+	// other.
+	freezing sync.Mutex
 
 	mu     sync.Mutex
 	counts map[string]int
@@ -102,7 +104,7 @@ func (c *campaign) note(what, about string) {
 	c.diary = append(c.diary, fmt.Sprintf("%s %s %s", time.Now().UTC().Format("15:04:05.000"), what, about))
 }
 
-// table is how often each thing has happened.
+// table returns how often each thing has happened.
 func (c *campaign) table() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,8 +115,8 @@ func (c *campaign) table() string {
 	return out.String()
 }
 
-// insist does what the bus may refuse for a while, until it is done. What can't come right by
-// trying again is returned.
+// insist does what the bus may refuse for a while, until it is done. An error that a retry can't
+// solve is returned.
 func (c *campaign) insist(ctx context.Context, do func(context.Context) error) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, requestTime)
@@ -169,8 +171,8 @@ func (c *campaign) publish(ctx context.Context, r *rand.Rand, event events.Event
 	return nil
 }
 
-// rest waits until nothing is left that time may mend, and returns the history and what it violates
-// then. Whatever may take as long as clocks were off does.
+// rest waits until no violation remains that may disappear by itself, and returns the history and
+// its violations. It waits as long as the clocks were wrong, because some work may take that long.
 func (c *campaign) rest() (h history.History, found []history.Violation) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), restTime)
@@ -220,7 +222,7 @@ func (c *campaign) judge(h history.History, found []history.Violation) {
 	}
 }
 
-// said is what dispatchers and workers say of a run.
+// said returns what dispatchers and workers log about a run.
 func (c *campaign) said(run history.Run) string {
 	var out strings.Builder
 	for _, p := range c.processes {
@@ -231,7 +233,7 @@ func (c *campaign) said(run history.Run) string {
 	return out.String()
 }
 
-// said is what a log says of a run.
+// said returns the lines of a log about a run.
 func said(log string, run history.Run) string {
 	var out strings.Builder
 	for line := range strings.Lines(log) {
@@ -244,7 +246,7 @@ func said(log string, run history.Run) string {
 
 const mostRunsShown = 20 // runs whose history is printed
 
-// models wants the newest model of each run whole, committed, and as its event says.
+// models checks that the newest model of each run is complete, committed, and as in its event.
 func (c *campaign) models() (faults []string) {
 	newest := map[history.Run]events.Recorded{}
 	for recorded, err := range c.buses[0].Read(c.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {

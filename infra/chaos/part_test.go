@@ -215,7 +215,7 @@ func persist(ctx context.Context, log *slog.Logger, do func() error) error {
 	}
 }
 
-// firstLine is what a bus prints.
+// firstLine returns what a bus prints.
 func firstLine(r io.Reader) (string, error) {
 	scanner := bufio.NewScanner(r)
 	if !scanner.Scan() {

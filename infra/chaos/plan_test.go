@@ -22,7 +22,7 @@ const (
 
 	pointCheckpoint point = "file of a checkpoint"
 	pointPointer    point = "pointer to a checkpoint"
-	pointRemoval    point = "removal" // of what nobody needs any more
+	pointRemoval    point = "removal" // of what is no longer needed
 
 	pointJoin   point = "join"
 	pointOffer  point = "offer"
@@ -31,7 +31,7 @@ const (
 	pointAny point = "effect" // any of them
 )
 
-// proofAfter is the proof of the lease that follows an effect.
+// proofAfter returns the proof of the lease that follows an effect.
 func proofAfter(p point) point { return "proof of the lease after " + p }
 
 // cut is where a life of a process ends, or is frozen. The zero value is nowhere.
@@ -54,7 +54,7 @@ func (c cut) String() string {
 type plan struct {
 	seed uint64
 	jobs int
-	kind bool // the store fails only when the plan says so
+	kind bool // the store fails only as planned
 }
 
 // The streams of randomness, so that more of one thing leaves the others as they are.
@@ -74,15 +74,15 @@ const (
 
 func (p plan) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.seed, stream)) }
 
-// workerCuts are the ends of the first lives of workers, in the order in which these lives begin.
-// Each point comes once, or several times in a large chaos; between two deaths there is time for a
-// few jobs.
+// workerCuts returns the ends of the first lives of workers, in the order in which these lives
+// begin. Each point comes once, or several times in a large chaos; between two deaths there is time
+// for a few jobs.
 func (p plan) workerCuts() []cut {
 	points := []point{pointBlob, pointManifest, pointCommit, pointEvent, pointDone, pointCheckpoint, pointPointer, pointRemoval}
 	return p.cuts(streamWorkers, points, []cut{{Point: pointTrain}, {Point: pointAny}, {Point: pointAny, After: true}})
 }
 
-// dispatcherCuts are the same for dispatchers.
+// dispatcherCuts returns the same for dispatchers.
 func (p plan) dispatcherCuts() []cut {
 	return p.cuts(streamDispatchers, []point{pointJoin, pointOffer, pointSettle}, []cut{{Point: pointAny}})
 }
@@ -110,7 +110,7 @@ func (p plan) cuts(stream uint64, points []point, more []cut) (all []cut) {
 
 // busStop is one end of the NATS server.
 type busStop struct {
-	models int // published by then
+	models int // published before
 	signal syscall.Signal
 }
 

@@ -25,7 +25,7 @@ type poison struct {
 	sequence uint64
 }
 
-// poisons are all that comes of one round of them.
+// poisons returns the messages of one round.
 func (w *world) poisons(round int) []*poison {
 	id := fmt.Sprintf("poison-%d", round)
 	unknown := events.Event{
@@ -65,7 +65,7 @@ func (w *world) encode(job events.Job) []byte {
 	return body
 }
 
-// inject publishes one poison, once: the bus is not ended meanwhile.
+// inject publishes one poison message once: the bus keeps running during that.
 func (w *world) inject(ctx context.Context, p *poison) error {
 	w.busIsUp.Lock()
 	defer w.busIsUp.Unlock()

@@ -20,7 +20,7 @@ type process struct {
 	t    testing.TB
 	part part
 	cuts func() cut // of the next life
-	log  string     // path of what all lives said
+	log  string     // path of the log of all lives
 
 	mu       sync.Mutex
 	cmd      *exec.Cmd
@@ -57,7 +57,7 @@ func (s *process) keep() {
 	}
 }
 
-// live is one life.
+// live returns one life.
 func (s *process) live() error {
 	text, err := json.Marshal(s.part)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *process) live() error {
 	return cmd.Wait()
 }
 
-// begin starts cmd unless the process was stopped meanwhile.
+// begin starts cmd unless the process was stopped before.
 func (s *process) begin(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,8 @@ func (s *process) listens(address string) {
 	s.address <- address
 }
 
-// over says whether that was the last life. One that ended neither by a plan nor by us is a fault.
+// over reports whether that was the last life. A life that ended neither as planned nor by the test
+// is a failure.
 func (s *process) over(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +144,7 @@ func (s *process) end(signal syscall.Signal) {
 	_ = s.cmd.Process.Signal(signal) // it may have just ended by itself
 }
 
-// wake lets a frozen process go on.
+// wake continues a frozen process.
 func (s *process) wake() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func (s *process) stop() {
 	<-s.ended
 }
 
-// never is a process's cuts where it has none.
+// never returns a process's cuts where it has none.
 func never() cut { return cut{} }
 
 // inTurn hands out cuts, to whichever process begins a life, until there are no more.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// proxy stands between the workers and the store, and keeps no connection whole for long. What
-// happens to the n-th connection follows from the seed, in bytes.
+// proxy stands between the workers and the store, and keeps no connection whole for long. The seed
+// determines what happens to the n-th connection, in bytes.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -29,13 +29,14 @@ type proxy struct {
 type mishap string
 
 const (
-	refused      mishap = "refused"              // at once
-	resetRequest mishap = "reset in a request"   // the store has read a part of it
-	resetAnswer  mishap = "reset in an answer"   // the store has done what was asked
-	cutAnswer    mishap = "truncated answer"     // likewise, and the connection ends as if it were all
-	lostAnswer   mishap = "answer never came"    // likewise, not even its first byte
-	awayMishap   mishap = "refused: store away"  // no plan of a connection, but of the whole store
-	delayed      mishap = "delayed, then broken" // every piece comes late
+	refused      mishap = "refused"            // at once
+	resetRequest mishap = "reset in a request" // the store has read a part of it
+	resetAnswer  mishap = "reset in an answer" // the store has executed the request
+	// Likewise, but the connection ends as if the answer were complete.
+	cutAnswer  mishap = "truncated answer"
+	lostAnswer mishap = "answer never came"    // likewise, not even its first byte
+	awayMishap mishap = "refused: store away"  // no plan of a connection, but of the whole store
+	delayed    mishap = "delayed, then broken" // every piece comes late
 )
 
 func startProxy(t testing.TB, target string, p plan) *proxy {
@@ -186,7 +187,7 @@ func (x *proxy) count(m mishap) {
 	x.mishaps[m]++
 }
 
-// counts is how often each mishap came.
+// counts returns how often each mishap came.
 func (x *proxy) counts() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// disturb brings about one disturbance, keeps it for its time, and ends it but for a clock that was
-// set off: that stays until another is.
+// disturb causes one disturbance, waits for its duration, and ends it. A clock that was changed
+// stays so until another one is changed.
 func (w *servers) disturb(ctx context.Context, d disturbance) error {
 	w.note(d.what, d.String())
 	c, server := w.cluster, w.cluster.Servers[d.server]

@@ -61,7 +61,7 @@ func (w *servers) apply(ctx context.Context, client int, name string) error {
 	})
 }
 
-// begin applies the pipelines that are there from the start, and pauses one for good.
+// begin applies the pipelines that exist from the start, and pauses one permanently.
 func (w *servers) begin(ctx context.Context) error {
 	for name := range pipelineTexts {
 		if err := w.apply(ctx, 0, name); err != nil {
@@ -89,7 +89,7 @@ func (w *servers) pause(ctx context.Context, name string, paused bool) error {
 	})
 }
 
-// load does what the orders say, a few at once.
+// load executes the orders, a few at a time.
 func (w *servers) load(ctx context.Context, orders []order) error {
 	loading, ctx := errgroup.WithContext(ctx)
 	loading.SetLimit(atOnce)

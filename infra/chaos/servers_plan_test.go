@@ -35,7 +35,7 @@ const (
 	pipeFresh  = "fresh"
 )
 
-// pipelineTexts are what pipelines say after their name and module.
+// pipelineTexts are the definitions of pipelines after their name and module.
 var pipelineTexts = map[string]string{
 	pipeSimple: "trainer: {wait_for: [transform], hyperparameters: none}",
 	pipeDrift:  "trainer: {wait_for: [transform], hyperparameters: none}",
@@ -60,7 +60,7 @@ type order struct {
 	cancel   time.Duration // after the first event; below 0: never
 }
 
-// message is one copy of an event and who publishes it.
+// message is one copy of an event and its publisher.
 type message struct {
 	event  events.Event
 	client int
@@ -72,7 +72,7 @@ var inOrder = []string{
 	pipeFresh, pipeDrift, pipePair, pipeNewest, pipeHeld, pipeBroken,
 }
 
-// orders are the runs of a plan.
+// orders returns the runs of a plan.
 func (p plan) orders() (all []order) {
 	r := p.rand(streamRuns)
 	for i := range p.jobs {
@@ -90,8 +90,8 @@ func (p plan) orders() (all []order) {
 	return all
 }
 
-// publications are one to three copies of each event of a run, of which there may be two of a kind,
-// shuffled. One run in three of a pipeline that expires lacks one.
+// publications returns one to three copies of each event of a run, of which there may be two of a
+// kind, shuffled. One run in three of a pipeline that expires lacks one.
 func (o order) publications(r *rand.Rand, span int64) (all []message) {
 	data := []events.Data{transformOf(span)}
 	switch {
@@ -135,7 +135,7 @@ func (d disturbance) String() string {
 	return fmt.Sprintf("%s server=S%d other=S%d stream=%s amount=%s abrupt=%t for %s", d.what, d.server+1, d.other+1, d.stream, d.amount, d.abrupt, d.hold)
 }
 
-// What goes wrong on three servers.
+// The disturbances on three servers.
 const (
 	slowLink       = "slow link"
 	slowClients    = "slow clients"

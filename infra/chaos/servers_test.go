@@ -17,10 +17,10 @@ import (
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
-// oneModelOnServers is TestOneModelForEachCause on a cluster: runs are published, cancelled,
-// paused and superseded while links are slow and cut, servers killed, frozen and their clocks
-// wrong, dispatchers and workers restarted, and the queue lost. Then the history of the bus is
-// checked by package history, which has nothing in common with the product.
+// oneModelOnServers is TestOneModelForEachCause on a cluster: runs are published, cancelled, paused
+// and superseded while links are slow and cut, servers killed, frozen and their clocks wrong,
+// dispatchers and workers restarted, and the queue lost. Then the history of the bus is checked by
+// package history, which is independent of the product.
 func oneModelOnServers(t *testing.T, p plan) {
 	w := newServers(t, p)
 	limit := 2*time.Minute + time.Duration(p.jobs)*4*time.Second
@@ -41,7 +41,8 @@ func oneModelOnServers(t *testing.T, p plan) {
 	}
 }
 
-// trouble shares the orders out among the disturbances: while one goes on, its orders are done.
+// trouble distributes the orders among the disturbances: the orders of a disturbance are executed
+// during it.
 func (w *servers) trouble(ctx context.Context) error {
 	orders, all := w.plan.orders(), w.plan.disturbances()
 	for i, d := range all {
@@ -92,7 +93,7 @@ func (w *servers) read(ctx context.Context) (history.History, error) {
 	return h, err
 }
 
-// table says what was done, and what came of it.
+// table returns what was done, with the outcomes.
 func (w *servers) table(h history.History) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +140,7 @@ func (w *servers) show(h history.History, found []history.Violation) {
 	}
 }
 
-// said is what the test, dispatchers and workers say of a run.
+// said returns what the test, dispatchers and workers log about a run.
 func (w *servers) said(run history.Run) string {
 	var out strings.Builder
 	for _, line := range w.diary {

@@ -178,10 +178,10 @@ func (m *member) live(ctx context.Context) error {
 	return m.run(ctx, bus, log)
 }
 
-// lifeEnd bounds how long a dispatcher or a worker takes to end.
+// lifeEnd limits how long a dispatcher or a worker takes to end.
 const lifeEnd = time.Minute
 
-// stop ends a life. Abrupt, the connection is lost first, so that nothing that is under way can be
+// stop ends a life. If abrupt, the connection is lost first, so that work in progress can't be
 // finished.
 func (m *member) stop(abrupt bool) {
 	m.stopped.Store(true)
@@ -210,7 +210,7 @@ func (c *commits) commit(execution string, cancelled bool) (wasCancelled bool) {
 	return found.(bool)
 }
 
-// quick trains nothing, and takes a moment for it.
+// quick does not train, and takes a moment.
 type quick struct{ commits *commits }
 
 func (q quick) Name() events.Function { return events.FunctionTrain }

@@ -70,7 +70,7 @@ func TestStoriesOnThreeServers(t *testing.T) {
 
 const slowStory = 5 * time.Millisecond
 
-// modelsOf are the events that announce models of a pipeline, in their order.
+// modelsOf returns the events that announce models of a pipeline, in their order.
 func (s *step) modelsOf(ctx context.Context, pipeline string) (all []events.Event, err error) {
 	for recorded, err := range s.buses[s.server()].Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, Pipeline: pipeline}) {
 		if err = errors.Join(err, recorded.Err); err != nil {

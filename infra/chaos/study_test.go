@@ -18,7 +18,7 @@ import (
 
 const (
 	studyWorkers = 3
-	studyTrials  = 12 // of ASHA, that are begun from nothing
+	studyTrials  = 12 // of ASHA, that have no parent
 )
 
 const studyPipeline = `
@@ -32,9 +32,9 @@ tuner:
   study: {algorithm: %s}
 `
 
-// Workers are killed all the time. Every trial is accounted for, none ends twice, those that go on
-// from others find what they left; each decision in the log follows from the log before it; and
-// Hyperband finds what it finds undisturbed.
+// Workers are killed all the time. Every trial is accounted for, none ends twice, those that
+// continue others find their checkpoints; each decision in the log follows from the log before it;
+// and Hyperband finds what it finds undisturbed.
 func TestAStudySurvivesKills(t *testing.T) {
 	t.Parallel()
 	for algorithm, said := range map[string]string{
@@ -110,7 +110,7 @@ func (w *world) killUntilFound(workers []*process) (kills int) {
 	return kills
 }
 
-// studyLog is the log of the only study.
+// studyLog returns the log of the only study.
 func (w *world) studyLog() (log []events.StudyEntry) {
 	w.t.Helper()
 	for last, err := range w.bus.Studies(w.t.Context(), "study") {

@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runner"
 )
 
-// tinyStudy is what tiny searches for; the pipeline says how.
+// tinyStudy returns the space that tiny searches; the pipeline has the algorithm.
 func tinyStudy() tune.Config {
 	return tune.Config{
 		Space: space.Space{
@@ -34,12 +34,14 @@ func sayStudy(on func(module.Message)) error {
 	return err
 }
 
-// tinyLoss is that of two values after some steps: what is better early is not always better late.
+// tinyLoss returns that of two values after some steps: what is better early is not always better
+// late.
 func tinyLoss(x, y float64, steps int) float64 {
 	return (x-0.3)*(x-0.3) + (y-0.7)*(y-0.7)/float64(steps)
 }
 
-// trial goes on from where its working folder is, one step at a time, and leaves that there.
+// trial continues from the step in its working directory, one step at a time, and writes each step
+// there.
 func (m modules) trial(ctx context.Context, a module.Assignment, on func(module.Message)) (runner.Outcome, error) {
 	values, _ := a.Hyperparameters["values"].(map[string]any)
 	x, _ := values["x"].(float64)

@@ -78,9 +78,9 @@ func newUpstream(w *world, jobs int) *upstream {
 	return u
 }
 
-// tinies are count runs of which every third has the inputs of another. Every sixth waits for its
-// turn, every sixth is tuned, and every tenth wants a training of its own although another has its
-// inputs.
+// tinies are count runs of which every third has the inputs of another. Every sixth waits in a
+// queue, every sixth is tuned, and every tenth requests its own training although another one has
+// the same inputs.
 func (u *upstream) tinies(count int) {
 	groups := (2*count + 2) / 3
 	for i := range count {
@@ -109,7 +109,7 @@ func (u *upstream) tinies(count int) {
 	}
 }
 
-// tiny are the events that lead to a run on the examples in a folder.
+// tiny returns the events that lead to a run on the examples in a folder.
 func (u *upstream) tiny(r run) []events.Event {
 	at := func(path string) string { return u.w.root.Join(path).String() }
 	event := func(id string, data events.Data) events.Event {
@@ -130,8 +130,8 @@ func (u *upstream) tiny(r run) []events.Event {
 
 const penguinPipelines = 4
 
-// penguins are count runs of builtin:dnn, in pipelines that differ in nothing but their names:
-// their models must be equal.
+// penguins are count runs of builtin:dnn, in pipelines that differ only in their names: their
+// models must be equal.
 func (u *upstream) penguins(count int) {
 	root := u.w.root.Join("penguin-data")
 	u.w.must(demo.Upload(u.w.t.Context(), u.w.store, root))
@@ -155,7 +155,7 @@ const (
 	waves   = 6
 )
 
-// clients connect while the bus is there.
+// clients connect while the bus is available.
 func (w *world) clients() (buses [clients]events.Bus) {
 	for c := range buses {
 		buses[c] = w.connect(fmt.Sprintf("client-%d", c))

@@ -24,8 +24,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// world is a bus and a store, to which dispatchers and workers are added. The test itself speaks to
-// both without anything in between.
+// world is a bus and a store, to which dispatchers and workers are added. The test itself connects
+// to both directly.
 type world struct {
 	t     testing.TB
 	plan  plan
@@ -37,18 +37,18 @@ type world struct {
 	proxy *proxy
 
 	busProcess *process // nil where the bus is a cluster
-	replicas   int      // of what connect makes; 0: the bus's default
+	replicas   int      // of the buses that connect returns; 0: the bus's default
 	sweep      time.Duration
 	address    string
 	bus        *jetstream.Bus
 	js         natsjs.JetStream
 
-	busIsUp   sync.Mutex // held by who needs it to stay as it is
+	busIsUp   sync.Mutex // held by a goroutine that needs it to stay as it is
 	processes []*process
 }
 
-// newWorld starts bus and store. When the test has failed, it shows how to repeat it and what
-// everyone said last.
+// newWorld starts bus and store. When the test has failed, it shows how to repeat it and the last
+// lines of each process.
 func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
 	w := newStore(t, p, lease)
@@ -62,7 +62,7 @@ func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	return w
 }
 
-// newStore is a world without a bus.
+// newStore returns a world without a bus.
 func newStore(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
 	w := &world{t: t, plan: p, lease: lease, dir: t.TempDir()}
@@ -142,7 +142,8 @@ func (w *world) put(key, body string) {
 	w.must(err)
 }
 
-// eventually waits for what must come to be; missing says what is not yet so, "" when all is.
+// eventually waits until a condition is true; missing returns what is still missing, "" if nothing
+// is.
 func (w *world) eventually(within time.Duration, missing func(ctx context.Context) string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
@@ -178,14 +179,14 @@ func (w *world) report() {
 	}
 }
 
-// logOf is all that a process has said.
+// logOf returns the log of a process.
 func (w *world) logOf(p *process) string {
 	text, err := os.ReadFile(p.log)
 	w.must(err)
 	return string(text)
 }
 
-// faults are what no process may ever say.
+// faults match log lines that no process may ever write.
 func (w *world) faults() (faults []string) {
 	all := w.processes
 	if w.busProcess != nil {
@@ -201,7 +202,7 @@ func (w *world) faults() (faults []string) {
 	return faults
 }
 
-// read is the whole of an object.
+// read returns the whole of an object.
 func (w *world) read(ctx context.Context, ref storage.Ref) ([]byte, error) {
 	body, _, err := w.store.Open(ctx, ref, "")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// A worker that was frozen past its lease, its job done elsewhere, is woken: it publishes nothing,
-// and says why. Frozen before the proof of its lease it has no effect at all; frozen between proof
-// and effect, the effect is refused.
+// A worker is frozen until its lease has expired and another worker has done its job. After it is
+// woken, it publishes no event, and logs why. Frozen before the proof of its lease it has no effect
+// at all; frozen between proof and effect, the effect is refused.
 func TestAZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]cut{
@@ -51,8 +51,8 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	}
 }
 
-// gaveUp wants a worker to say why it settles nothing: the last that it says of a job, when all it
-// had in flight has ended.
+// gaveUp checks that a worker logs why it does not settle a job: this is its last line about the
+// job, after its calls in progress have ended.
 func gaveUp(log string) string {
 	for line := range strings.Lines(log) {
 		last := strings.Contains(line, `msg="lease lost; the job belongs to another worker"`) || strings.Contains(line, `msg="job not settled`)
@@ -63,9 +63,9 @@ func gaveUp(log string) string {
 	return "the zombie does not say that it lost its lease"
 }
 
-// nothingBut wants that a zombie began no effect after it had said so many bytes, and left nothing
-// that was not there before. A checkpoint that was on its way when it froze may still arrive:
-// nobody goes on from it.
+// nothingBut checks that a zombie began no effect after it had logged so many bytes, and that it
+// created no objects or events. A checkpoint that was being written when it froze may still arrive:
+// no attempt continues from it.
 func (w *world) nothingBut(before []string, zombie *process, said int) {
 	w.t.Helper()
 	for line := range strings.Lines(w.logOf(zombie)[said:]) {
@@ -95,8 +95,8 @@ func (w *world) frozen(p *process) {
 	})
 }
 
-// everything is each event and each object there is, by all that would show that it was written
-// again.
+// everything returns each event and each object there is, by all that would show that it was
+// written again.
 func (w *world) everything() (all []string) {
 	for recorded, err := range w.bus.Read(w.t.Context(), events.Query{}) {
 		w.must(err)

@@ -28,7 +28,7 @@ import (
 
 // A backup of three servers, taken and restored through a server that the leader reaches late,
 // brings back every message and every consumer's position on all three servers of another cluster.
-// Dispatchers and workers go on there, and no run is trained twice.
+// Dispatchers and workers continue there, and no run is trained twice.
 func TestABackupOfThreeServersComesBack(t *testing.T) {
 	page := readPage(t)
 	streams := strings.Fields(regexp.MustCompile(`for stream in ([A-Z_ ]+); do`).FindStringSubmatch(page.backup)[1])
@@ -68,7 +68,8 @@ func TestABackupOfThreeServersComesBack(t *testing.T) {
 		},
 		"by the commands of the page": func(t *testing.T, c *Cluster) {
 			conn, _ := connect(t, c, 2)
-			must(t, ask(conn, "$JS.API.STREAM.RESTORE."+copies[3].Stream, copies[3], &struct{}{})) // and no data: a restore that is cut off
+			// No data follows: the restore is cut off.
+			must(t, ask(conn, "$JS.API.STREAM.RESTORE."+copies[3].Stream, copies[3], &struct{}{}))
 			missing := notRestored(operator.run(t, page.restore, c.URL(2)))
 			if !slices.Contains(missing, copies[3].Stream) {
 				t.Errorf("%q are not restored; the restore of %s was cut off", missing, copies[3].Stream)
@@ -102,7 +103,8 @@ func readPage(t *testing.T) page {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, block := range regexp.MustCompile("(?s)```\n( +\\S.*?)```").FindAllStringSubmatch(string(text), -1) { // those in steps
+	// The commands of the steps.
+	for _, block := range regexp.MustCompile("(?s)```\n( +\\S.*?)```").FindAllStringSubmatch(string(text), -1) {
 		found = append(found, block[1])
 	}
 	first := []string{"for stream in ", "for stream in ", "nats --inbox-prefix _INBOX.operator stream rm --force EVENTS\n", "stoker streams apply --replicas 3\n"}
@@ -112,7 +114,7 @@ func readPage(t *testing.T) page {
 	return page{found[0], found[1], found[2], found[3]}
 }
 
-// notRestored are the streams that the page's loop says are not restored.
+// notRestored returns the streams that the page's loop says are not restored.
 func notRestored(said string) (streams []string) {
 	for _, found := range regexp.MustCompile(`(?m)^not restored: (\w+)$`).FindAllStringSubmatch(said, -1) {
 		streams = append(streams, found[1])
@@ -171,10 +173,10 @@ type contents struct {
 
 var savedStudy = events.Study{Pipeline: plain, ID: fmt.Sprintf("%064x", 1)}
 
-// fill has a bus do all that leaves something on it: a run that is trained, one whose job a worker
-// has, one whose job waits, one that waits for a second event, one at the gate of a paused
-// pipeline, and one whose event nobody has handled; a pipeline of two revisions, a dead letter, a
-// study and a bucket notification.
+// fill puts one of everything on a bus: a run that is trained, one whose job a worker has, one
+// whose job waits, one that waits for a second event, one of a paused pipeline, and one whose event
+// has not been handled; a pipeline of two revisions, a dead letter, a study and a bucket
+// notification.
 func (l lagging) fill(t *testing.T, streams []string) contents {
 	t.Helper()
 	two := pipelineOf(t, "pipeline: "+paired+"\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n")
@@ -219,7 +221,7 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 }
 
 // isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream
-// and each durable consumer has a copy on all three servers that lacks nothing.
+// and each durable consumer has a complete copy on all three servers.
 func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 	t.Helper()
 	_, js := connect(t, c, 0)
@@ -250,7 +252,7 @@ func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 	}
 }
 
-// hasAll says whether a leader has two followers that lack nothing.
+// hasAll reports whether a leader has two complete followers.
 func hasAll(group *nats.ClusterInfo) bool {
 	return group != nil && group.Leader != "" && len(group.Replicas) == Size-1 &&
 		!slices.ContainsFunc(group.Replicas, func(r *nats.PeerInfo) bool { return !r.Current || r.Offline || r.Lag > 0 })
@@ -382,7 +384,7 @@ func (c *Cluster) goesOn(t *testing.T, saved contents) {
 	oneDeadLetter(t, late)
 }
 
-// done says whether no job is on the queue.
+// done reports whether no job is on the queue.
 func (c *Cluster) done(t *testing.T) bool {
 	t.Helper()
 	_, js := connect(t, c, 0)
@@ -430,9 +432,9 @@ func oneDeadLetter(t *testing.T, bus *jetstream.Bus) {
 	}
 }
 
-// missNone has a new dispatcher sweep: it compares the log with the joins, and looks for the job of
-// every run without an outcome, as it does when it has heard nothing for long. The event that is a
-// dead letter is refused once more.
+// missNone lets a new dispatcher sweep: it compares the log with the joins, and looks for the job
+// of every run without an outcome, as it does if it has received no event for a long time. The
+// event that is a dead letter is refused once more.
 func missNone(t *testing.T, bus *jetstream.Bus) {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), bus, slog.New(slog.DiscardHandler))

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What the overlay replaces in package time, and by what.
+// The texts of package time that the overlay replaces, and their replacements.
 const (
 	clockRead    = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
 	clockShifted = clockRead + "\tsec, nsec = shifted(sec, nsec)\n"

@@ -19,7 +19,8 @@ const Size = 3
 // Cluster is three servers, S1 to S3, and the links between them and to their clients.
 type Cluster struct {
 	Servers [Size]*Server
-	Clients [Size]*Link // what clients of a server go through; when the server is down, they get to the next one
+	// What clients of a server go through; when the server is down, they get to the next one.
+	Clients [Size]*Link
 	links   map[[2]int]*Link
 }
 
@@ -64,8 +65,8 @@ func start(t testing.TB, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// wire makes the links. Of two servers, the later one dials: then all that they say to each other
-// goes through one link.
+// wire makes the links. Of two servers, the later one dials, so that all their traffic goes through
+// one link.
 func (c *Cluster) wire() (err error) {
 	for i, s := range c.Servers {
 		c.Clients[i], err = newLink(func() (all []string) {
@@ -111,7 +112,8 @@ func (c *Cluster) all() (links []*Link) {
 	return links
 }
 
-// Between is the link between two servers and the direction in it that leads from one to the other.
+// Between returns the link between two servers and the direction in it that leads from one to the
+// other.
 func (c *Cluster) Between(from, to int) (*Link, Direction) {
 	if from > to {
 		return c.links[[2]int{from, to}], Forward
@@ -125,8 +127,8 @@ func (c *Cluster) Slow(from, to int, delay time.Duration) {
 	l.Delay(way, delay)
 }
 
-// Isolate cuts a server off from the other two. Silent, nothing arrives but connections stay open,
-// as when a switch fails; else they are reset.
+// Isolate cuts a server off from the other two. If silent, no bytes arrive but connections stay
+// open, as when a switch fails; otherwise they are reset.
 func (c *Cluster) Isolate(server int, silent bool) {
 	for other := range Size {
 		if other == server {
@@ -169,10 +171,11 @@ func (c *Cluster) Calm() error {
 	return errors.Join(errs...)
 }
 
-// URL is where clients of a server connect.
+// URL returns where clients of a server connect.
 func (c *Cluster) URL(server int) string { return "nats://" + c.Clients[server].Address() }
 
-// Leader is the number of the server that leads a stream; an error if there is none that answers.
+// Leader returns the number of the server that leads a stream; an error if there is none that
+// answers.
 func (c *Cluster) Leader(nc *nats.Conn, stream string) (int, error) {
 	name, _, err := c.info(nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {

@@ -35,8 +35,8 @@ func TestOneServersClockIsSetOff(t *testing.T) {
 	}
 }
 
-// A leader that is killed is followed by another, nothing acknowledged is lost, and the killed
-// server comes back.
+// After a leader is killed, another one is elected, no acknowledged message is lost, and the killed
+// server can return.
 func TestALeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())
@@ -83,7 +83,7 @@ func TestAServerIsIsolated(t *testing.T) {
 	}
 }
 
-// Each direction of a link is delayed by itself.
+// Each direction of a link is delayed independently.
 func TestALinkIsSlowOneWay(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())
@@ -128,7 +128,7 @@ func lead(t *testing.T, c *Cluster, nc *nats.Conn, stream string, server int) {
 	})
 }
 
-// metaLeader is the number of the server that leads the metadata, by what the servers log.
+// metaLeader returns the number of the server that leads the metadata, by what the servers log.
 func (c *Cluster) metaLeader(t *testing.T) (leader int) {
 	t.Helper()
 	eventually(t, func() bool {

@@ -23,8 +23,8 @@ import (
 // answer.
 const statusAway = 4
 
-// commandsAway need an answer of the bus. What runs until it is interrupted (dispatch, worker,
-// watch) waits instead.
+// commandsAway need an answer of the bus. Commands that run until they are interrupted (dispatch,
+// worker, watch) wait instead.
 var commandsAway = []string{
 	"apply " + plain + ".yaml", "publish event.json", "pause " + plain, "resume " + plain, "cancel " + plain + "@trained", "cancel " + paused + "@waits",
 	"runs", "runs show trained", "models", "models pull " + plain, "logs trained", "logs trained --follow",
@@ -38,8 +38,8 @@ var commandsAway = []string{
 // unavailable is what such a command prints, and no other reason.
 var unavailable = regexp.MustCompile("the bus does not answer|JetStream system temporarily unavailable")
 
-// With two of three servers down, a command ends with the status that says that the bus is away,
-// whatever it asks for. With one more, events are published again.
+// With two of three servers down, every command ends with the status for an unavailable bus. With
+// one more, events are published again.
 func TestCommandsWithoutQuorumEndWithAway(t *testing.T) {
 	t.Parallel()
 	operator := newOperator(t)
@@ -53,7 +53,8 @@ func TestCommandsWithoutQuorumEndWithAway(t *testing.T) {
 	for _, s := range c.Servers[1:] {
 		must(t, s.Kill())
 	}
-	if status, said := operator.stoker(t, "publish event.json"); status != statusAway { // its leader may not have noticed yet
+	// Its leader may not have noticed yet.
+	if status, said := operator.stoker(t, "publish event.json"); status != statusAway {
 		t.Errorf("publish, at once, ends with %d, want %d:\n%s", status, statusAway, said)
 	}
 	conn, _ := connect(t, c.Cluster, 0)

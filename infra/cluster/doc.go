@@ -4,8 +4,8 @@
 //
 // The servers reach each other, and clients reach the servers, through TCP proxies in the test's
 // process. The server binary is built from testdata/server with an overlay of package time: Go
-// programs read the clock without libc, so that libfaketime does nothing. Monotonic time is left as
-// it is, as it is when an administrator or NTP sets the clock of a host.
+// programs read the clock without libc, so that libfaketime has no effect. Monotonic time is left
+// as it is, as it is when an administrator or NTP sets the clock of a host.
 //
 // Read Start first, then Cluster.
 package cluster

@@ -12,7 +12,7 @@ import (
 )
 
 // The clock of the server that leads everything jumps beyond the time for which a run may wait: the
-// run goes on to wait, and is trained when its second event comes.
+// run continues to wait, and is trained when its second event arrives.
 func TestARunOutlivesAJumpOfTheLeadersClock(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)

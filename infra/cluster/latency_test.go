@@ -134,7 +134,9 @@ func measureDispatch(b *testing.B, buses [Size]*jetstream.Bus) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.SweepEvery = time.Hour // else jobs that are acknowledged without an outcome are enqueued again, for another measurement to find
+	// Otherwise jobs that are acknowledged without an outcome are enqueued again, and disturb
+	// another measurement.
+	d.SweepEvery = time.Hour
 	ctx, stop := context.WithCancel(b.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = d.Run(ctx) })

@@ -16,7 +16,7 @@ const (
 )
 
 // Link is a TCP proxy on loopback. Each direction has a delay and can be held up, independently: a
-// delayed or held direction loses nothing and keeps its order, as TCP over a slow or interrupted
+// delayed or held direction loses no bytes and keeps their order, as TCP over a slow or interrupted
 // network does. All methods may be called at any time; they concern open connections, too.
 type Link struct {
 	listener net.Listener
@@ -43,15 +43,15 @@ func newLink(targets func() []string) (*Link, error) {
 	return l, nil
 }
 
-// Address is where the link listens, host:port.
+// Address returns where the link listens, host:port.
 func (l *Link) Address() string { return l.listener.Addr().String() }
 
-// Delay makes everything that goes one way arrive so much later.
+// Delay delays all bytes of one direction by so much.
 func (l *Link) Delay(way Direction, delay time.Duration) {
 	l.change(func() { l.delay[way] = delay })
 }
 
-// Hold keeps back everything that goes one way until Heal.
+// Hold holds back all bytes of one direction until Heal.
 func (l *Link) Hold(way Direction) { l.change(func() { l.held[way] = true }) }
 
 // Break resets the open connections and refuses new ones until Heal.
@@ -190,7 +190,7 @@ func (l *Link) pump(from, to net.Conn, way Direction) {
 	from.Close()
 }
 
-// due waits until a piece may be written; false if its connection has ended meanwhile.
+// due waits until a piece may be written; false if its connection has ended before.
 func (l *Link) due(p piece, way Direction, to net.Conn) bool {
 	l.mu.Lock()
 	delay := l.delay[way]

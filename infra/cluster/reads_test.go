@@ -18,7 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// slowLink is how much later the third server hears of what the first one leads.
+// slowLink is the delay of messages from the first server, which leads, to the third one.
 const slowLink = 100 * time.Millisecond
 
 // lagging is a cluster in which one server leads every stream and another one hears of it late, and
@@ -206,8 +206,8 @@ func TestAnEventBehindItsPipelineIsNoDeadLetter(t *testing.T) {
 	}
 }
 
-// TestWhatSaysThatNothingHasToChangeIsRight: a pipeline that is rolled back, and a pause, through a
-// server that has the value before the last.
+// TestWhatSaysThatNothingHasToChangeIsRight rolls back a pipeline, and pauses it, through a server
+// that has the previous value.
 func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 	t.Parallel()
 	c := startLagging(t)

@@ -84,8 +84,8 @@ func (s *Server) began(cmd *exec.Cmd, stdin io.WriteCloser, stdout io.Reader) er
 	return nil
 }
 
-// Kill ends the server at once, as a power cut of its host would but for what the disk keeps, and
-// returns when it is gone.
+// Kill ends the server at once, like a power cut of its host that loses no writes, and returns when
+// it has ended.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Server) Kill() error {
 // Freeze stops the server's process without ending it, until Thaw.
 func (s *Server) Freeze() error { return s.signal(syscall.SIGSTOP, true) }
 
-// Thaw lets a frozen server go on.
+// Thaw continues a frozen server.
 func (s *Server) Thaw() error { return s.signal(syscall.SIGCONT, false) }
 
 func (s *Server) signal(signal syscall.Signal, frozen bool) error {
@@ -130,7 +130,7 @@ func (s *Server) SetClock(offset time.Duration) error {
 	return err
 }
 
-// Running says whether the server is up and not frozen.
+// Running reports whether the server is up and not frozen.
 func (s *Server) Running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Server) Panicked() string {
 	return ""
 }
 
-// Log is the path of what the server logs.
+// Log returns the path of the server's log.
 func (s *Server) Log() string { return filepath.Clean(s.dir + ".log") }
 
 func (s *Server) clientAddress() string  { return s.address(func(p ports) int { return p.Client }) }

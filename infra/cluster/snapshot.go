@@ -69,13 +69,13 @@ func receive(chunks *nats.Subscription) (all [][]byte, err error) {
 	}
 }
 
-// knownWithin is how long Restore waits until every server knows which one takes the chunks. That
-// one gives up after five seconds without any.
+// knownWithin is how long Restore waits until every server knows which one takes the chunks. The
+// server gives up after five seconds without any.
 const knownWithin = 4 * time.Second
 
 // Restore makes the stream and its consumers of the snapshot, by the requests that `nats stream
-// restore` sends. The server refuses that where the stream is there. In a cluster the name stays
-// taken after a Restore that was cut off, until the stream is deleted.
+// restore` sends. The server refuses that if the stream exists. In a cluster the name stays taken
+// after a Restore that was cut off, until the stream is deleted.
 //
 // The answer to the first request may be here before the client's server knows which server takes
 // the chunks, because the two go by different connections. The nats tool fails then ("no responders

@@ -55,7 +55,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// trainer is a function that trains nothing and notes the last attempt at each run.
+// trainer is a function that does not train, and records the last attempt at each run.
 type trainer struct {
 	mu   sync.Mutex
 	runs map[string]int
@@ -111,8 +111,8 @@ func (c *Cluster) quiet(t *testing.T) {
 
 const longWait = 2 * time.Minute
 
-// claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only
-// if it was enqueued once more while a worker was done with it: that is acknowledged.
+// claim takes the job of a run and leaves it as a worker that dies. A job of another run is on the
+// queue only if it was enqueued again while a worker was finishing it: it is acknowledged.
 func claim(t *testing.T, bus *jetstream.Bus, run string) {
 	t.Helper()
 	for {

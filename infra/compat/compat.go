@@ -33,8 +33,8 @@ type Format struct {
 	Again func(text []byte) ([]byte, error)
 }
 
-// Check fails unless every file of the format is unchanged, can be read, and is written again with
-// nothing missing, and unless all of them together have every member of the format. So a new member
+// Check fails unless every file of the format is unchanged, can be read, and is written again
+// completely, and unless all of them together have every member of the format. So a new member
 // needs a file, and a member that is removed makes an older file fail: documents in a bus or a
 // store could no longer be read.
 func (f Format) Check(t *testing.T) {
@@ -78,7 +78,8 @@ func Complete(t *testing.T, name string, of any, texts ...[]byte) {
 		}
 	}
 	for member := range had {
-		if !slices.ContainsFunc(known, func(k string) bool { return covers(k, member) || covers(member, k) }) { // or its short form
+		// Or its short form.
+		if !slices.ContainsFunc(known, func(k string) bool { return covers(k, member) || covers(member, k) }) {
 			t.Errorf("%s: %s is frozen, and this version doesn't know it", name, member)
 		}
 	}
@@ -165,7 +166,7 @@ func memberName(field reflect.StructField) (name string, ok bool) {
 	return name, true
 }
 
-// membersIn are the paths of all values in a document.
+// membersIn returns the paths of all values in a document.
 func membersIn(text []byte) map[string]bool {
 	all := map[string]bool{}
 	var value any

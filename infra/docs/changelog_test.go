@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each change note begins with its kind, as infra/changelog/README.md says; goreleaser refuses a
-// note that does not.
+// Each change note begins with its kind, as infra/changelog/README.md requires; goreleaser refuses
+// a note that does not.
 func TestEveryChangeHasAKind(t *testing.T) {
 	t.Parallel()
 	changes, err := filepath.Glob("../changelog/*/*.md")

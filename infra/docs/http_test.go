@@ -59,7 +59,8 @@ func TestThePageOnHTTPHasEveryStatus(t *testing.T) {
 			continue
 		}
 		for _, match := range statusName.FindAllStringSubmatch(read(t, file), -1) {
-			if code := statusCode(match[1]); code != 0 && code != http.StatusInternalServerError { // that one is our own mistake
+			// 500 means a defect of the program itself
+			if code := statusCode(match[1]); code != 0 && code != http.StatusInternalServerError {
 				want[strconv.Itoa(code)] = true
 			}
 		}
@@ -76,8 +77,8 @@ func TestThePageOnHTTPHasEveryStatus(t *testing.T) {
 	}
 }
 
-// statusCode is the number of a status by the name of its constant, which net/http makes of its
-// text; 0 if there is none.
+// statusCode returns the number of a status by the name of its constant, which is made of its text
+// in net/http; 0 if there is none.
 func statusCode(name string) int {
 	for code := range 600 {
 		if text := http.StatusText(code); text != "" && strings.ReplaceAll(text, " ", "") == name {

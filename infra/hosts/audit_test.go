@@ -102,13 +102,13 @@ func (c *cluster) commits(ctx context.Context, executions map[string]string) (fa
 
 const monitorPort = "8222"
 
-// lag is that of trainings, asked at a server that need not lead.
+// lag returns that of trainings, requested from a server that need not lead.
 func (c *cluster) lag(ctx context.Context) (int64, error) {
 	at := net.JoinHostPort(c.hosts["a"].ip, monitorPort)
 	return scale.Consumer{Monitor: at, Stream: events.StreamJobs, Name: "train-cpu"}.Lag(ctx)
 }
 
-// streamsOf is what a server says of its streams.
+// streamsOf is a server's report of its streams.
 type streamsOf struct {
 	Accounts []struct {
 		Streams []struct {
@@ -140,7 +140,7 @@ func (c *cluster) ask(ctx context.Context, server string) (said streamsOf, err e
 	return said, json.NewDecoder(response.Body).Decode(&said)
 }
 
-// leaderOfJobs is the host whose server leads the queue.
+// leaderOfJobs returns the host whose server leads the queue.
 func (c *cluster) leaderOfJobs() (leader string) {
 	c.t.Helper()
 	c.eventually("the queue has a leader", func(ctx context.Context) string {

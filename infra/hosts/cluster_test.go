@@ -80,7 +80,7 @@ func (c *cluster) build(name, from string) string {
 	return binary
 }
 
-// serverConfig is that of a production server, but for TLS and accounts.
+// serverConfig is that of a production server, without TLS and accounts.
 const serverConfig = `
 server_name: %[1]s
 listen: %[2]s:4222
@@ -125,7 +125,8 @@ func (c *cluster) startStore(h *host) {
 	c.config = config
 }
 
-// environ is that of whoever uses bus and store, as a container has it: nothing else is configured.
+// environ returns the environment of a client of bus and store, as in a container, without other
+// settings.
 func (c *cluster) environ(server string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TMPDIR=" + c.dir,
@@ -142,7 +143,8 @@ const copies = 3
 func (c *cluster) connect(stoker string) {
 	c.t.Helper()
 	c.eventually("the cluster takes streams", func(ctx context.Context) string {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // a server without a leader does not answer
+		// A server without a leader does not answer.
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, stoker, "streams", "apply", "--replicas", strconv.Itoa(copies))
 		cmd.Env = c.environ("a")

@@ -2,10 +2,9 @@
 // namespace of its own with its own address, behind one bridge. Each has a NATS server, and
 // together these are a cluster that keeps three copies of everything; two have a dispatcher and a
 // worker; one has the object store. All are processes of the real binaries, configured by
-// environment alone. There is nothing in the package but a test.
+// environment alone. The package contains only a test.
 //
-// It needs root and iproute2 (task test:hosts), and leaves nothing behind: it runs in namespaces
-// that end with it.
+// It needs root and iproute2 (task test:hosts), and runs in namespaces that end with it.
 //
 // Read TestNothingIsLostBetweenHosts first, then cluster.
 package hosts

@@ -12,7 +12,7 @@ import (
 
 // Events are published all the while: a server is killed and comes back, a host with a server, a
 // dispatcher and a busy worker loses its network for longer than a lease and comes back. Then: one
-// model for each run, one commit for each execution, nothing on the queue, nothing dead, and three
+// model for each run, one commit for each execution, an empty queue, no dead letters, and three
 // equal copies of everything.
 //
 // The functions on host a are connected to the server on host b when it goes.

@@ -20,8 +20,8 @@ const (
 	storeEnv  = "STOKER_HOSTS_STORE" // folder: this process is the store
 )
 
-// TestMain goes on in network, mount and process namespaces of its own. What is started there ends
-// with the first process in it, and the hosts with that.
+// TestMain continues in network, mount and process namespaces of its own. Processes that are
+// started there end with the first process in it, and the hosts with that.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(storeEnv) != "":
@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	case os.Getenv(insideEnv) == "":
 		exitIf(goInside())
 	default:
-		if err := syscall.Mount("hosts", "/run", "tmpfs", 0, ""); err != nil { // where ip keeps its namespaces: ours alone
+		// ip keeps its namespaces here; the mount is visible to this process only.
+		if err := syscall.Mount("hosts", "/run", "tmpfs", 0, ""); err != nil {
 			exitIf(fmt.Errorf("a /run of our own: %w", err))
 		}
 		os.Exit(m.Run())

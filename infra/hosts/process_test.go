@@ -17,7 +17,7 @@ import (
 type process struct {
 	t    *testing.T
 	name string
-	log  string // path of what all its lives say
+	log  string // path of the log of all its lives
 	make func() *exec.Cmd
 
 	mu      sync.Mutex
@@ -84,7 +84,7 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = true
-	_ = p.cmd.Process.Kill() // ip has become the program: there is nothing between
+	_ = p.cmd.Process.Kill() // ip has executed the program in its own process
 }
 
 func (p *process) back() {

@@ -22,12 +22,13 @@ const User = 65532
 
 // Options are those of Build.
 type Options struct {
-	Binary       string    // of stoker, static, for Arch
-	Arch         string    // default: this machine's
-	Certificates string    // file with the authorities that are trusted; default: that of the machine
-	Licenses     []string  // files for /usr/share/doc/stoker: the license, notices, and those of others
-	Created      time.Time // default: 1970, so that the same binary gives the same image
-	Config       v1.Config
+	Binary       string // of stoker, static, for Arch
+	Arch         string // default: this machine's
+	Certificates string // file with the authorities that are trusted; default: that of the machine
+	// Files for /usr/share/doc/stoker: the license, notices, and those of others.
+	Licenses []string
+	Created  time.Time // default: 1970, so that the same binary gives the same image
+	Config   v1.Config
 }
 
 // Build makes an image of two layers: the base, which changes when the certificates do, and the
@@ -80,8 +81,8 @@ type file struct {
 	content []byte
 }
 
-// baseFiles are the files that a static program needs of a system: users, certificate authorities,
-// and a directory for temporary files.
+// baseFiles returns the files that a static program needs of a system: users, certificate
+// authorities, and a directory for temporary files.
 func baseFiles(certificates string) ([]file, error) {
 	trusted, err := os.ReadFile(certificates)
 	if err != nil {
@@ -164,7 +165,8 @@ func unpackOne(header *tar.Header, content io.Reader, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // the upper layer's files come first
+	// The upper layer's files come first.
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return os.WriteFile(path, text, mode)

@@ -14,8 +14,9 @@ import (
 type Target struct {
 	Base   string
 	Config v1.Config
-	Runs   []string            // what is run while it is built
-	Copies map[string][]string // what is copied, by the stage that it comes from; "" is the build's own folder
+	Runs   []string // what is run while it is built
+	// What is copied, by the stage that it comes from; "" is the build's own folder.
+	Copies map[string][]string
 }
 
 // ReadTarget reads a stage by BuildKit's own parser. ${VERSION} in it is version.

@@ -8,7 +8,7 @@
 //
 // ko would compile the program itself and take a base from a registry, and apko takes Alpine's
 // packages: both need a network, and here the image is two layers of local files. Targets with
-// Python and C are built by targets.sh, with buildah, from the Containerfile as it stands (task
+// Python and C are built by targets.sh, with buildah, from the Containerfile as it is (task
 // test:images:targets).
 //
 // It is a Go module of its own, because Stoker has no other use for image libraries. Read Build

@@ -50,7 +50,8 @@ func write(o Options, version, to string) (v1.Hash, error) {
 		return v1.Hash{}, err
 	}
 	o.Config = target.Config
-	for _, source := range target.Copies["build"] { // as the Containerfile copies them from the sources
+	// The files that the Containerfile copies from the sources.
+	for _, source := range target.Copies["build"] {
 		if below, ok := strings.CutPrefix(source, "/src/"); ok {
 			o.Licenses = append(o.Licenses, filepath.Join("../..", below))
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Bases are pinned to what their tags name in the registry, and anew when the tags name something
-// else.
+// Bases are pinned to the images of their tags in the registry, and again when the tags refer to
+// other images.
 func TestPinNamesTheDigestsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

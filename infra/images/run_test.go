@@ -32,7 +32,7 @@ func TestTheImageHasNoShellAndItsFilesStay(t *testing.T) {
 	contain(t, "/usr/bin/stoker", "access", "key", "/tmp/key")
 
 	owner := container(t, "/usr/bin/stoker", "access", "key", "/etc/key")
-	owner.Env = append(owner.Env, "AS=0:0") // whom permissions would let
+	owner.Env = append(owner.Env, "AS=0:0") // for whom permissions have no effect
 	if out, err := owner.CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only file system") {
 		t.Errorf("the root can be written to: %v\n%s", err, out)
 	}
@@ -60,7 +60,7 @@ var inMemory = sync.OnceValues(func() (v1.Image, error) {
 	return Build(Options{Binary: binary, Config: target.Config})
 })
 
-// container is a command in the image's files.
+// container returns a command in the image's files.
 func container(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	made, err := inMemory()
@@ -72,9 +72,9 @@ func container(t *testing.T, args ...string) *exec.Cmd {
 	return confined(t, root, config.Config.Env, args...)
 }
 
-// confined is a command in a root of its own, as a runtime starts it: mounts and processes of its
-// own, the root read-only, /tmp in memory, nothing that root may do. The folder of the host that
-// SEEN names is at /mnt, to be read.
+// confined returns a command in a root of its own, as a runtime starts it: mounts and processes of
+// its own, the root read-only, /tmp in memory, no capabilities. The folder of the host that SEEN
+// names is at /mnt, to be read.
 func confined(t *testing.T, root string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

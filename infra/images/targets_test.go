@@ -22,7 +22,8 @@ func TestTargets(t *testing.T) {
 	store := imageStore(t)
 	t.Run("estimator trains a module with trainer_fn", func(t *testing.T) {
 		trainsTFX(t, target(t, store, "estimator"), "functions/runner/testdata/chicago_taxi/taxi_estimator.py", "local/examples/taxi/data", "2.15.",
-			"--schema", "/mnt/local/examples/taxi/data/transform_graph/metadata/schema.pbtxt") // of raw examples, which it serves
+			// The schema of raw examples, which the model serves.
+			"--schema", "/mnt/local/examples/taxi/data/transform_graph/metadata/schema.pbtxt")
 	})
 	t.Run("python and cuda", func(t *testing.T) {
 		python := target(t, store, "python")
@@ -65,8 +66,8 @@ func trainsTFX(t *testing.T, image builtImage, module, data, tensorflow string, 
 }
 
 // saysNoGPU starts stoker-cuda, which the stage build-cuda compiled, on the base that it is shipped
-// on: it loads, and says in a line that there is no GPU. The target cuda itself, 6 GB of NVIDIA's
-// libraries, is not built here.
+// on: it loads, and reports in one line that there is no GPU. The target cuda itself, 6 GB of
+// NVIDIA's libraries, is not built here.
 func saysNoGPU(t *testing.T, compiled, base builtImage) {
 	cmd := confined(t, base.root, []string{"SEEN=" + compiled.root + "/out", "CUDA_VISIBLE_DEVICES=-1"}, "/mnt/stoker-cuda", "probe")
 	out, err := cmd.CombinedOutput()
@@ -81,8 +82,8 @@ type builtImage struct {
 	config v1.ConfigFile
 }
 
-// imageStore is where images are kept: a folder of the test's own, or the one that STOKER_IMAGES
-// names, whose bases are then made once.
+// imageStore returns where images are kept: a folder of the test's own, or the one that
+// STOKER_IMAGES names, whose bases are then made once.
 func imageStore(t *testing.T) string {
 	t.Helper()
 	if store := os.Getenv("STOKER_IMAGES"); store != "" {
@@ -102,7 +103,8 @@ func imageStore(t *testing.T) string {
 // target builds a target and mounts it.
 func target(t *testing.T, store, name string) builtImage {
 	t.Helper()
-	source := filepath.Join(t.TempDir(), "source") // a commit, and not what lies about in this folder
+	// A commit, and not the files that happen to be in this directory.
+	source := filepath.Join(t.TempDir(), "source")
 	say(t, exec.Command("git", "clone", "--quiet", "../..", source))
 	build := exec.CommandContext(t.Context(), "./targets.sh", store, name)
 	build.Env = append(os.Environ(), "SOURCE="+source)

@@ -1,13 +1,13 @@
-// Command keda answers what KEDA itself would do with a ScaledJob on a JetStream consumer: its own
-// nats-jetstream scaler reads the lag, its own code for ScaledJobs says how many Jobs to start. No
-// cluster is needed; nothing is started.
+// Command keda prints what KEDA would do with a ScaledJob on a JetStream consumer: KEDA's
+// nats-jetstream scaler reads the lag, and KEDA's code for ScaledJobs computes how many Jobs to
+// start. It needs no cluster, and starts no Jobs.
 //
 // It reads one question a line from standard input and writes one answer a line, both JSON, until
 // the input ends. A scaler is kept for each trigger, as KEDA's operator keeps it, so that what it
 // remembers of a cluster's leaders is remembered here.
 //
-// This is a Go module of its own, so that the product's knows nothing of Kubernetes and the clouds.
-// build.sh builds it.
+// This is a Go module of its own, so that the product's module does not depend on Kubernetes and
+// the clouds. build.sh builds it.
 package main
 
 import (
@@ -40,7 +40,7 @@ type question struct {
 	Standing int64  `json:"standing"` // workers that a Deployment keeps for the same queue
 }
 
-// answer is what KEDA makes of it. Error is set instead where its scaler fails.
+// answer is KEDA's result for it. Error is set instead where its scaler fails.
 type answer struct {
 	Lag    int64  `json:"lag"`
 	Active bool   `json:"active"`
@@ -96,7 +96,7 @@ func (q question) ask(known map[question]scalers.Scaler) (answer, error) {
 	return answer{Lag: int64(length), Active: active, Start: q.start(active, scaleTo, maxScale)}, nil
 }
 
-// start is the number of Jobs that the strategy "default" calls for, or above standing workers
+// start returns the number of Jobs that the strategy "default" calls for, or above standing workers
 // "custom".
 func (q question) start(active bool, scaleTo, maxScale int64) int64 {
 	if !active {

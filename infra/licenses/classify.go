@@ -21,8 +21,8 @@ var grants = strings.Fields("GooglePatentsFile GooglePatentClause")
 // readByHand are licenses of texts that name more, or less, than what is linked, by component and
 // file.
 var readByHand = map[string]string{
-	// It lists the licenses of what Arrow's C++ and other libraries contain. The Go packages are
-	// Apache's own.
+	// It lists the licenses of the code that Arrow's C++ and other libraries contain. The Go
+	// packages are Apache's own.
 	"github.com/apache/arrow/go/arrow LICENSE.txt": "Apache-2.0",
 }
 
@@ -75,7 +75,7 @@ func scan(content string) (ids []string) {
 	return ids
 }
 
-// expression is an SPDX expression: all of the licenses hold, each for files of its own.
+// expression returns an SPDX expression: all of the licenses hold, each for files of its own.
 func (c component) expression() string { return strings.Join(c.licenses, " AND ") }
 
 const head = `Third-party software in Stoker
@@ -86,8 +86,8 @@ components follow. Stoker itself is licensed under the Apache License, Version 2
 
 const rule = "================================================================================"
 
-// texts are all components with the addresses of their source code, then each text once, under the
-// names of those that have it.
+// texts returns all components with the addresses of their source code, then each text once, under
+// the names of those that have it.
 func texts(components []component) []byte {
 	var out strings.Builder
 	out.WriteString(head)

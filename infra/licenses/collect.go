@@ -36,7 +36,7 @@ type program struct {
 	env       []string
 }
 
-// programs are all that archives and images hold.
+// programs are all programs in archives and images.
 var programs = []program{
 	{pkg: "./functions/stoker", env: []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0"}},
 	{pkg: "./functions/stoker", env: []string{"GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0"}},
@@ -131,7 +131,7 @@ func linked(root string) (modules []*module, goRoot string, err error) {
 	return modules, strings.TrimSpace(string(out)), err
 }
 
-// standard is Go, of the version in go.mod: its runtime and standard library.
+// standard returns Go, of the version in go.mod: its runtime and standard library.
 func standard(root, goRoot string) (component, error) {
 	c := component{name: "Go"}
 	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
@@ -157,7 +157,7 @@ func isLegal(name string) bool {
 	return legal.MatchString(name) && !slices.Contains(code, strings.ToLower(filepath.Ext(name)))
 }
 
-// moduleTexts are the legal files of a module's top, and of the folders from there down to each
+// moduleTexts returns the legal files of a module's top, and of the folders from there down to each
 // linked package.
 func moduleTexts(m *module) ([]text, error) {
 	folders := map[string]bool{".": true}
@@ -204,7 +204,7 @@ func folderTexts(root, folder string) ([]text, error) {
 	return texts, nil
 }
 
-// normal is a text with the line ends and the end of file that all have.
+// normal returns a text with the line ends and the end of file that all have.
 func normal(s string) string {
 	return strings.Trim(strings.ReplaceAll(s, "\r\n", "\n"), "\n") + "\n"
 }

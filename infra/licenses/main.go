@@ -44,7 +44,7 @@ func run(args []string) error {
 	return os.WriteFile(args[0], texts(components), 0o644)
 }
 
-// repository is the folder of go.mod, here or above.
+// repository returns the folder of go.mod, here or above.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

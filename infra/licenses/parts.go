@@ -19,7 +19,7 @@ type part struct {
 	folder    string         // that holds the texts
 	texts     []string       // files there
 	source    string         // address of the source; VERSION in it is the version
-	versionIn string         // file that says which version it is
+	versionIn string         // file that contains the version
 	version   *regexp.Regexp // with one group
 }
 
@@ -53,8 +53,8 @@ func (p part) component(root string) (component, error) {
 	return c, c.classify()
 }
 
-// unnamed is an error for each legal file in the folders of our own linked packages that belongs to
-// no part.
+// unnamed returns an error for each legal file in the folders of our own linked packages that
+// belongs to no part.
 func unnamed(root string, packages []string) error {
 	known := map[string]bool{}
 	for _, p := range parts {

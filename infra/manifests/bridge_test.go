@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// A bridge is there for those who ask for it, and one that others reach wants to know who they are.
+// A bridge is rendered only if the values enable it, and one that others can reach requires
+// authentication.
 func TestNoBridgeRunsUnlessValuesSaySo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"no values", "minimal", "tenant"} {
@@ -24,9 +25,10 @@ func TestNoBridgeRunsUnlessValuesSaySo(t *testing.T) {
 		}
 	}
 	for want, text := range map[string]string{
-		"bridge.http: whoever reaches it":        `bridge: {http: {enabled: true}}`,
-		"expected tlsSecret":                     `bridge: {http: {enabled: true, clientCA: {secret: ca}}}`,
-		"/bridge/http/port":                      `bridge: {http: {enabled: true, tokenSecret: t, port: 9090}}`, // that of probes
+		"bridge.http: whoever reaches it": `bridge: {http: {enabled: true}}`,
+		"expected tlsSecret":              `bridge: {http: {enabled: true, clientCA: {secret: ca}}}`,
+		// The port of probes.
+		"/bridge/http/port":                      `bridge: {http: {enabled: true, tokenSecret: t, port: 9090}}`,
 		"/bridge/http/pipelines/0":               `bridge: {http: {enabled: true, tokenSecret: t, pipelines: [A B]}}`,
 		"/bridge/buckets/allow/0":                `bridge: {buckets: {enabled: true, allow: [penguin]}}`,
 		"additional properties 'token' not allo": `bridge: {http: {enabled: true, token: secret}}`,

@@ -19,7 +19,7 @@ import (
 
 const chart = "../helm/stoker"
 
-// cases are the values files: what people set.
+// cases returns the values files: what people set.
 func cases(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{"no values": {}}
@@ -83,23 +83,28 @@ func TestEveryManifestIsWhatItsSchemaSays(t *testing.T) {
 	}
 }
 
-// What the check is worth: each of these is an error.
+// The check finds errors: each of these is one.
 func TestASchemaRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	schemas, err := manifests.LoadSchemas()
 	must(t, err)
 	for was, is := range map[string]string{
-		"pollingInterval: 15":                  "pollInterval: 15",         // KEDA's, unknown
-		"scalingStrategy: {strategy: default}": "scalingStrategy: default", // KEDA's, of another type
-		"terminationGracePeriodSeconds: 40":    "terminationGrace: 40",     // Kubernetes', unknown
-		"lagThreshold: \"1\"":                  "lagThreshold: 1",          // a number where KEDA wants text
-		"minReplicaCount: 0":                   "minReplicaCount: none",    // of another type
-		"podTargetLabels:":                     "podLabels:",               // Prometheus operator's, unknown
-		"maxUnavailable: 1":                    "maxUnavailble: 1",
-		"replicatedJobs:":                      "replicateJobs:",           // JobSet's, unknown
-		"enableDNSHostnames: true":             "enableDNSHostnames: yes!", // JobSet's, of another type
-		"maxRestarts: 2147483647":              "maxRestarts: always",
-		"completionMode: Indexed":              "completionsMode: Indexed", // of a Job in a ScaledJob
+		"pollingInterval: 15": "pollInterval: 15", // KEDA's, unknown
+		// A field of KEDA's, with another type.
+		"scalingStrategy: {strategy: default}": "scalingStrategy: default",
+		"terminationGracePeriodSeconds: 40":    "terminationGrace: 40", // Kubernetes', unknown
+		// A number, but KEDA requires text.
+		"lagThreshold: \"1\"": "lagThreshold: 1",
+		"minReplicaCount: 0":  "minReplicaCount: none", // of another type
+		// A field that the Prometheus operator doesn't know.
+		"podTargetLabels:":  "podLabels:",
+		"maxUnavailable: 1": "maxUnavailble: 1",
+		"replicatedJobs:":   "replicateJobs:", // JobSet's, unknown
+		// A field of JobSet's, with another type.
+		"enableDNSHostnames: true": "enableDNSHostnames: yes!",
+		"maxRestarts: 2147483647":  "maxRestarts: always",
+		// An unknown field of a Job in a ScaledJob.
+		"completionMode: Indexed": "completionsMode: Indexed",
 	} {
 		if broken := brokenAnywhere(t, schemas, was, is); !broken {
 			t.Errorf("%q in place of %q is taken", is, was)
@@ -182,8 +187,7 @@ func mounted(t *testing.T, name string, object manifests.Object, pod corev1.PodT
 		t.Errorf("%s: %s: volumes %v, mounts %v", name, object, volumes, mounts)
 	}
 	for _, env := range container.Env {
-		// What is hidden from modules is the folder of all mounted files, and they are hidden also
-		// where there are none.
+		// The directory of all mounted files is hidden from modules, also if there are none.
 		if env.Name != "STOKER_MODULE_HIDE" && strings.HasPrefix(env.Value, "/etc/") && !at[filepath.Dir(env.Value)] {
 			t.Errorf("%s: %s: %s=%s: no volume is there", name, object, env.Name, env.Value)
 		}

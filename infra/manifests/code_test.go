@@ -116,7 +116,7 @@ func TestKEDALooksAtConsumersThatThereAre(t *testing.T) {
 	}
 }
 
-// classesMade are the classes that the streams job makes consumers for.
+// classesMade returns the classes that the streams job makes consumers for.
 func classesMade(t *testing.T, name string) (classes []string) {
 	t.Helper()
 	for _, object := range render(t, name) {
@@ -193,13 +193,13 @@ func TestGPUsAreAskedForAndTolerated(t *testing.T) {
 	}
 }
 
-// secrets are variables whose values nobody may read in a manifest.
+// secrets are variables whose values must not be in a manifest.
 var secrets = []string{
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "NATS_CREDS_TEXT", "NATS_KEY_TEXT", "NATS_SEED", "OPENLINEAGE_API_KEY", "STOKER_CONSOLE_TOKEN",
 	"STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN", "STOKER_NOTIFY_URL",
 }
 
-// Passwords and keys come from secrets; nothing that is rendered holds one.
+// Passwords and keys come from secrets; no rendered object contains one.
 func TestNoManifestContainsASecret(t *testing.T) {
 	t.Parallel()
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
@@ -218,8 +218,8 @@ func TestNoManifestContainsASecret(t *testing.T) {
 	}
 }
 
-// The values for NATS's own chart are plain YAML; what they say of its servers is what the code
-// counts on.
+// The values for NATS's own chart are plain YAML; their settings of the servers are those that the
+// code relies on.
 func TestValuesForNATSKeepWhatIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../helm/nats-values.yaml")

@@ -16,7 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// hosts are the objects of the case that has groups, by kind and name without what is behind it.
+// hosts returns the objects of the case that has groups, by kind and name without what is behind
+// it.
 func hosts(t *testing.T, kind, name string) manifests.Object {
 	t.Helper()
 	for _, object := range render(t, "hosts") {
@@ -136,7 +137,7 @@ func TestTheHostsOfAGroupAloneReachItsPorts(t *testing.T) {
 	}
 }
 
-// otherLabels are those of a worker that is in no group.
+// otherLabels returns those of a worker that is in no group.
 func otherLabels(t *testing.T) map[string]string {
 	t.Helper()
 	pod, _, err := manifests.Pod(hosts(t, "ScaledJob", "stoker-train-cpu"))

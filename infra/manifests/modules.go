@@ -1,7 +1,7 @@
 //go:build schemas
 
-// The modules with the definitions of custom resources. Nothing of them is compiled: the imports
-// make go.mod name the modules, with their checksums.
+// The modules with the definitions of custom resources. They are not compiled: the imports make
+// go.mod name the modules, with their checksums.
 package manifests
 
 import (

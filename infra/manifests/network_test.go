@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// Connections to the bus are encrypted unless the values say otherwise.
+// Connections to the bus are encrypted unless the values disable that.
 func TestTheBusIsReachedByTLS(t *testing.T) {
 	t.Parallel()
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {

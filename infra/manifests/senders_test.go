@@ -68,7 +68,7 @@ func TestNotifierAndExporterHaveNoMoreThanTheirRoles(t *testing.T) {
 	}
 }
 
-// What a pod may reach is what the policies that select it let out.
+// A pod may reach what the policies that select it allow.
 func TestNotifierAndExporterReachTheirReceivers(t *testing.T) {
 	t.Parallel()
 	for component, want := range map[string][]int32{
@@ -87,7 +87,7 @@ func TestNotifierAndExporterReachTheirReceivers(t *testing.T) {
 	}
 }
 
-// reached are the ports that a pod with these labels reaches, with the values of everything.
+// reached returns the ports that a pod with these labels reaches, with the values of everything.
 func reached(t *testing.T, labels map[string]string) (ports []int32) {
 	t.Helper()
 	for _, object := range render(t, "everything") {
@@ -109,7 +109,7 @@ func reached(t *testing.T, labels map[string]string) (ports []int32) {
 	return slices.Compact(ports)
 }
 
-// isOf says whether a policy is of pods with these labels.
+// isOf reports whether a policy is of pods with these labels.
 func isOf(policy networking.NetworkPolicySpec, labels map[string]string) bool {
 	for key, value := range policy.PodSelector.MatchLabels {
 		if labels[key] != value {

@@ -13,7 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/manifests"
 )
 
-// workers are the objects that start workers, by their names.
+// workers returns the objects that start workers, by their names.
 func workers(t *testing.T, name string) map[string]manifests.Object {
 	t.Helper()
 	all := map[string]manifests.Object{}
@@ -25,7 +25,7 @@ func workers(t *testing.T, name string) map[string]manifests.Object {
 	return all
 }
 
-// From zero means that nothing works while no job waits: unless values say min, no worker stays.
+// Workers scale from zero: unless values set min, no worker runs while no job waits.
 func TestNoWorkerStaysUnlessValuesSaySo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"no values", "minimal", "tenant", "gpu", "everything"} {

@@ -58,8 +58,9 @@ var others = []any{
 	map[string]any{}, map[string]any{"x": "7"},
 }
 
-// makes are the different manifests that other values in the place of one make, in addition to
-// those of everything. Accounts of pods' own are made here, so that what is said of them counts.
+// makes returns the different manifests that other values in the place of one make, in addition to
+// those of everything. The pods have accounts of their own here, so that values about accounts have
+// an effect.
 func makes(t *testing.T, of leaf) (made [][]byte) {
 	t.Helper()
 	for _, other := range others {

@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// publisher runs one of them, with what its environment says.
+// publisher runs one of them, with its environment.
 type publisher func(t *testing.T, env []string, args ...string) (said string, err error)
 
 func TestGoPublishes(t *testing.T) {
@@ -64,7 +64,8 @@ func check(t *testing.T, publish publisher) {
 	silenced(t, publish, file)
 }
 
-// wantEvent wants that one event, under the subject where Stoker itself would put it.
+// wantEvent checks that this is the only event, on the subject on which Stoker itself would publish
+// it.
 func wantEvent(t *testing.T, b broker) {
 	t.Helper()
 	var evs []events.Event

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/integrate/bridge/endpoint"
 )
 
-// python installs the publishers' packages from PyPI into an environment that is gone afterwards,
-// and returns what runs a file in it.
+// python installs the publishers' packages from PyPI into a temporary environment, and returns a
+// function that runs a file in it.
 func python(t *testing.T, file string) publisher {
 	t.Helper()
 	venv := t.TempDir()

@@ -32,7 +32,8 @@ func refusals(t *testing.T, publish publisher, file string) {
 		said, err := publish(t, []string{"NATS_URL=nats://127.0.0.1:1"}, "examples.ready", "penguin", run, file)
 		wantRefused(t, said, err)
 	})
-	t.Run("a kind that is none", func(t *testing.T) { // the bus takes it: the dispatcher makes a dead letter of it
+	// The bus accepts it; the dispatcher makes a dead letter of it.
+	t.Run("a kind that is none", func(t *testing.T) {
 		t.Parallel()
 		b := keyed(t)
 		if said, err := publish(t, b.env, "examples.redy", "penguin", run, file); err != nil {

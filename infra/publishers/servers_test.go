@@ -21,7 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// broker is a NATS server, and what the environment of a publisher has to say to be let in.
+// broker is a NATS server, with the environment that a publisher needs to connect.
 type broker struct {
 	bus *jetstream.Bus
 	env []string
@@ -109,8 +109,8 @@ func open(t *testing.T, url string, opts jetstream.Options) *jetstream.Bus {
 	return bus
 }
 
-// start runs a server with a certificate of its own, and returns its address and who vouches for
-// it.
+// start runs a server with a certificate of its own, and returns its address and the authority of
+// its certificate.
 func start(t *testing.T, options *server.Options) (url, ca string) {
 	t.Helper()
 	pair, ca := certificate(t)
@@ -127,7 +127,7 @@ func start(t *testing.T, options *server.Options) (url, ca string) {
 	return "tls://" + nats.Addr().String(), ca
 }
 
-// certificate is one for 127.0.0.1 that vouches for itself.
+// certificate returns one for 127.0.0.1 that vouches for itself.
 func certificate(t *testing.T) (pair tls.Certificate, ca string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

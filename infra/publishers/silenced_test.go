@@ -54,7 +54,7 @@ func share(t *testing.T) shared {
 }
 
 // silenced lets another team reserve the id of an event before it is published. JetStream compares
-// Nats-Msg-Id within a stream, whatever the subject: a publisher that sets it loses its event, and
+// Nats-Msg-Id within a stream, for all subjects: a publisher that sets it loses its event, and
 // reports success.
 func silenced(t *testing.T, publish publisher, file string) {
 	t.Run("another team has used the id", func(t *testing.T) {

@@ -19,7 +19,7 @@ type background struct {
 	page  string
 	step  Step
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process is gone
+	ended chan struct{} // closed when the process has ended
 
 	mu      sync.Mutex
 	printed strings.Builder
@@ -78,9 +78,9 @@ func (b *background) ready(ctx context.Context) error {
 	}
 }
 
-// stop ends the command as Ctrl-C does and waits until it is gone.
+// stop ends the command as Ctrl-C does and waits until it has ended.
 func (b *background) stop() error {
-	if syscall.Kill(-b.cmd.Process.Pid, syscall.SIGINT) != nil { // fails only when all are gone
+	if syscall.Kill(-b.cmd.Process.Pid, syscall.SIGINT) != nil { // fails only if all have ended
 		<-b.ended
 		return fmt.Errorf("%s:%d: $ %s: ended before the last block was done", b.page, b.step.Line, b.step.Command)
 	}

@@ -3,7 +3,7 @@
 //
 // # Format of a page
 //
-// Commands stand in blocks fenced as console. A line that begins with "$ " is a command; lines that
+// Commands are in blocks fenced as console. A line that begins with "$ " is a command; lines that
 // begin with "> " directly below it continue it. The other lines, up to the next command, are the
 // expected output, including standard error: "..." within a line stands for any text, and a line of
 // "..." alone for any number of lines. A command with no output below it may print anything. Every

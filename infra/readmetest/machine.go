@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Machine is a fresh machine for a newcomer: an empty home and an empty folder to work in. What the
-// Go toolchain has downloaded and built is kept, because it costs minutes and shows nothing.
+// Machine is a fresh machine for a newcomer: an empty home and an empty folder to work in. The
+// downloads and builds of the Go toolchain are kept, because repeating them takes minutes and tests
+// nothing.
 type Machine struct {
 	Work string   // where the newcomer begins; empty
 	Env  []string // the whole environment
@@ -22,9 +23,9 @@ type Machine struct {
 // foreign are the beginnings of variables through which a machine in use would show.
 var foreign = []string{"STOKER_", "AWS_", "MINIO_", "MC_", "NATS_", "XDG_", "GIT_", "HOME="}
 
-// NewMachine makes one below dir, which has to be empty. On it, git clone of the address gives the
-// files of the working tree at source, those not committed yet too, so that what is tried is what
-// stands there now.
+// NewMachine makes one below dir, which has to be empty. On it, git clone of the address returns
+// the files of the working tree at source, including those not committed yet, so that the current
+// files are tested.
 func NewMachine(ctx context.Context, dir, source, address string) (Machine, error) {
 	m := Machine{Work: filepath.Join(dir, "work")}
 	home, upstream := filepath.Join(dir, "home"), filepath.Join(dir, "upstream")

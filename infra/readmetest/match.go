@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// matches reports whether the whole output of a command is what the README says. Space at the ends
-// of lines doesn't count.
+// matches reports whether the whole output of a command is that of the README. Space at the ends of
+// lines doesn't count.
 func matches(want, got string) bool {
 	return strings.TrimSpace(want) == "" || pattern(want, `\z`).MatchString(trim(got))
 }
 
-// begins reports whether the complete lines printed so far begin with what the README says.
+// begins reports whether the complete lines printed so far begin with the output in the README.
 func begins(want, got string) bool {
 	whole := got[:strings.LastIndex(got, "\n")+1]
 	return pattern(want, "").MatchString(trim(whole))

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/infra/readmetest"
 )
 
-// fenced puts a Markdown block together; a raw string in Go can't hold its fence.
+// fenced puts a Markdown block together; a raw string in Go can't contain its fence.
 func fenced(before, language string, lines ...string) string {
 	return before + "\n```" + language + "\n" + strings.Join(lines, "\n") + "\n```\n"
 }

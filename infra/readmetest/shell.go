@@ -23,7 +23,8 @@ type shell struct {
 	kill   func()
 }
 
-// withShell lends a shell to use. When use returns, the shell and all that it started are gone.
+// withShell lends a shell to use. When use returns, the shell and all processes that it started
+// have ended.
 func withShell(o Options, use func(*shell) error) error {
 	printed, prints, err := os.Pipe()
 	if err != nil {
@@ -43,10 +44,11 @@ func withShell(o Options, use func(*shell) error) error {
 		return fmt.Errorf("start a shell: %w", err)
 	}
 	sh := &shell{input: typed, output: bufio.NewReader(printed), log: o.Log, mark: "done-" + rand.Text(), dir: o.Dir,
-		kill: func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }} // fails only when all are gone
+		// Fails only if all processes have ended.
+		kill: func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }}
 	err = use(sh)
 	sh.kill()
-	_ = cmd.Wait() // says only that it was killed
+	_ = cmd.Wait() // only reports that it was killed
 	return err
 }
 
@@ -84,5 +86,5 @@ func (s *shell) ended(line string) error {
 	return nil
 }
 
-// quote makes one word of a text, whatever is in it.
+// quote quotes a text as one word of the shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -66,8 +66,8 @@ func TestTheHostsBinaryStarts(t *testing.T) {
 	starts(t, put(t, files["stoker"]))
 }
 
-// starts runs `stoker version` and `stoker up` until it says that it is up, and logs how long each
-// takes.
+// starts runs `stoker version`, and `stoker up` until it reports that it is up, and logs how long
+// each takes.
 func starts(t *testing.T, program string) {
 	t.Helper()
 	begun := time.Now()
@@ -112,7 +112,7 @@ func TestTheBinaryForARMRunsInAnEmulator(t *testing.T) {
 
 	looked := exec.Command(emulator, program, "doctor", "--quick", "--limit", "20s")
 	looked.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-	out, _ := looked.Output() // nothing is up, which is a fault
+	out, _ := looked.Output() // no server is up, which is a failure
 	for _, check := range []string{"bus", "store", "processor", "files"} {
 		if !strings.Contains(string(out), check) {
 			t.Errorf("doctor doesn't speak of %s:\n%s", check, out)
@@ -159,7 +159,7 @@ func ready(t *testing.T) snapshot {
 	return s
 }
 
-// committed is the time of the commit.
+// committed returns the time of the commit.
 func committed(t *testing.T, s snapshot) time.Time {
 	t.Helper()
 	said, err := output(s.dir, "git", "show", "-s", "--format=%ct")

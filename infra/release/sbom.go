@@ -147,8 +147,8 @@ func readThirdParty(text string) (all []licensed) {
 	return all
 }
 
-// module is a component of a Go module. sum is how go.sum writes it: h1: and a hash of the hashes
-// of its files. It is not the digest of any one file, and is therefore a property.
+// module returns a component of a Go module. sum is how go.sum writes it: h1: and a hash of the
+// hashes of its files. It is not the digest of any one file, and is therefore a property.
 func module(path, version, sum string) cdx.Component {
 	url := "pkg:golang/" + path + "@" + version
 	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}

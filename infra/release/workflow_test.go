@@ -140,8 +140,8 @@ func TestTheWorkflowSignsAndAttests(t *testing.T) {
 	}
 }
 
-// What is signed is the file with the sums of all that is published, without a key that somebody
-// could take.
+// The signed file is the one with the checksums of all published files; there is no private key
+// that could be stolen.
 func TestTheSumsAreSignedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("goreleaser.yaml")

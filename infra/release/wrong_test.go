@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Each check of a release finds the fault that it is for.
+// Each check of a release finds the defect that it is for.
 func TestChecksFindWhatIsWrongWithARelease(t *testing.T) {
 	s := ready(t)
 	archive := s.archive("linux_amd64")
@@ -58,7 +58,7 @@ func with(files map[string]entry, content string) map[string]entry {
 	return more
 }
 
-// flipped is a copy of a release in which one bit of one archive is flipped.
+// flipped returns a copy of a release in which one bit of one archive is flipped.
 func flipped(t *testing.T, s snapshot) string {
 	t.Helper()
 	dir := copyOf(t, s.dist)

@@ -13,10 +13,10 @@ import (
 type process struct {
 	t    *testing.T
 	name string
-	log  string // path of what it says
+	log  string // path of its log
 	cmd  *exec.Cmd
 	gone chan struct{}
-	err  error // how it ended; readable after gone
+	err  error // how it ended; may be read after gone is closed
 
 	sent syscall.Signal // by the test
 }

@@ -49,8 +49,8 @@ type Consumer struct {
 	Name    string
 }
 
-// Lag is num_pending + num_ack_pending of the consumer's leader: jobs that wait and jobs that a
-// worker has. A job that is retried, or whose worker died, counts until it is done.
+// Lag returns num_pending + num_ack_pending of the consumer's leader: jobs that wait and jobs that
+// a worker has. A job that is retried, or whose worker died, counts until it is done.
 //
 // Source: pkg/scalers/nats_jetstream_scaler.go of KEDA 2.21.
 func (c Consumer) Lag(ctx context.Context) (int64, error) {

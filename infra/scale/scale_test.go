@@ -21,7 +21,7 @@ func TestStartsWhatIsMissing(t *testing.T) {
 		{1, 4, 6, 4, 0},  // which is used up
 		{1, 4, 6, 3, 1},  // one has left
 		{1, 4, 2, 2, 0},  // those that run have these jobs
-		{1, 4, 0, 2, 0},  // about to leave; nobody is stopped
+		{1, 4, 0, 2, 0},  // about to leave; no worker is stopped
 		{10, 4, 1, 0, 1}, // any job at all
 		{10, 4, 11, 1, 1},
 	} {

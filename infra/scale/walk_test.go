@@ -9,9 +9,9 @@ import (
 )
 
 // Scales from no worker to the maximum and back to none, by the lag alone, with the real binary as
-// KEDA starts it: every process runs one job and exits, none is started in vain, and every run has
-// one model. Meanwhile one worker gets SIGTERM, as on a machine that is reclaimed, and one is
-// killed.
+// KEDA starts it: every process runs one job and exits, none is started without a job, and every
+// run has one model. Meanwhile one worker gets SIGTERM, as on a machine that is reclaimed, and one
+// is killed.
 func TestWorkersComeWithJobsAndGoWithThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary, and waits until the lease of a killed worker has run out")

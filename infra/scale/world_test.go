@@ -48,7 +48,7 @@ func newWorld(t *testing.T, judge judge) *world {
 	server, bus := startBus(t)
 	w := &world{t: t, judge: judge, dir: t.TempDir(), monitor: server.MonitorAddress(), bus: bus, data: root.Join("data")}
 	w.binary = build(t, w.dir)
-	w.environ = []string{ // a container's: nothing but this
+	w.environ = []string{ // that of a container: only these variables
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TMPDIR=" + w.dir,
 		"NATS_URL=" + server.URL(), "STOKER_ROOT=" + root.Join("artifacts").String(),
 		"AWS_ENDPOINT_URL=" + config.Endpoint, "AWS_ACCESS_KEY_ID=" + config.AccessKey, "AWS_SECRET_ACCESS_KEY=" + config.SecretKey,
@@ -92,7 +92,7 @@ func (w *world) publish(name string, runs int) {
 	}
 }
 
-// scaled is one ScaledJob as it is deployed: a function and a class of resources.
+// scaled returns one ScaledJob as it is deployed: a function and a class of resources.
 func (w *world) scaled(class string, most int64) *scaled {
 	name := string(events.FunctionTrain) + "-" + class
 	return &scaled{

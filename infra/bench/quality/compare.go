@@ -47,7 +47,8 @@ const (
 const (
 	Level     = 0.95
 	Resamples = 10_000
-	Fewest    = 5 // values of either: fewer cannot be resampled to tell the error of their median
+	// Values of either: fewer cannot be resampled to estimate the error of their median.
+	Fewest = 5
 )
 
 // Comparison compares our values with a peer's.
@@ -86,7 +87,7 @@ func interval(ours, peer []float64) (low, high float64) {
 	return quantile(differences, (1-Level)/2), quantile(differences, (1+Level)/2)
 }
 
-// resampledMedian is the median of as many values, drawn from them with replacement.
+// resampledMedian returns the median of as many values, drawn from them with replacement.
 func resampledMedian(random *rand.Rand, values []float64) float64 {
 	again := make([]float64, len(values))
 	for i := range again {

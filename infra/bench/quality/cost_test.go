@@ -84,7 +84,7 @@ type observation struct {
 	Value  float64      `json:"value"`
 }
 
-// randomTrials are trials for any algorithm.
+// randomTrials returns trials for any algorithm.
 func randomTrials(tb testing.TB, n, seed int) (all []observation) {
 	tb.Helper()
 	f := hartmann6()
@@ -100,7 +100,7 @@ func randomTrials(tb testing.TB, n, seed int) (all []observation) {
 	return all
 }
 
-// suggestionCPU is the CPU time of the first suggestion after some trials.
+// suggestionCPU returns the CPU time of the first suggestion after some trials.
 func suggestionCPU(tb testing.TB, algorithm string, seed int, trials []observation) float64 {
 	tb.Helper()
 	s, err := begin(hartmann6(), tune.Algorithm{Name: algorithm}, seed, 2*len(trials))
@@ -119,7 +119,7 @@ func suggestionCPU(tb testing.TB, algorithm string, seed int, trials []observati
 	return tftest.CPUSeconds(tb) - before
 }
 
-// kerasSuggestionCPU is the same of KerasTuner.
+// kerasSuggestionCPU returns the same of KerasTuner.
 func kerasSuggestionCPU(tb testing.TB, peer *tftest.Peer, trials []observation) float64 {
 	tb.Helper()
 	var ignored any

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// branin is Branin's function of two variables, with three minima of the same value (Dixon and
+// branin returns Branin's function of two variables, with three minima of the same value (Dixon and
 // Szegő 1978).
 //
 //	f = (y - 5.1/(4 pi^2) x^2 + 5/pi x - 6)^2 + 10 (1 - 1/(8 pi)) cos x + 10
@@ -45,7 +45,7 @@ var (
 	}
 )
 
-// hartmann6 is Hartmann's function of six variables, with six minima of which one is least.
+// hartmann6 returns Hartmann's function of six variables, with six minima of which one is least.
 //
 //	f = - sum_i w_i exp(- sum_j a_ij (x_j - c_ij)^2)
 func hartmann6() Function {
@@ -68,9 +68,9 @@ func hartmann6() Function {
 	return Function{Name: "hartmann6", Space: variables, Direction: tune.Min, Best: -3.3223680114155147, At: formula(f)}
 }
 
-// mixed is shaped as the validation loss of a network often is: parameters of every kind, a best
-// learning rate that moves with the optimizer, the batch and the normalization, and a penalty for a
-// deep network without dropout.
+// mixed returns shaped as the validation loss of a network often is: parameters of every kind, a
+// best learning rate that moves with the optimizer, the batch and the normalization, and a penalty
+// for a deep network without dropout.
 //
 //	c = center[opt] + 0.125 log2(batch / 64) + 0.3 bn
 //	f = 0.1 + pen[opt] + 0.08 (log10 lr - c)^2 + 0.05 ((log2 units - log2 192) / 2)^2
@@ -105,7 +105,7 @@ func mixed() Function {
 
 func square(x float64) float64 { return x * x }
 
-// one is 1 for true and 0 for false.
+// one returns 1 for true and 0 for false.
 func one(is bool) float64 {
 	if is {
 		return 1
@@ -113,7 +113,7 @@ func one(is bool) float64 {
 	return 0
 }
 
-// families is the choice of a model together with that model's own parameters. The best is a
+// families returns the choice of a model together with that model's own parameters. The best is a
 // network trained with momentum, in a valley narrower than those of the others: most points of a
 // forest are better than most of a network.
 //
@@ -140,7 +140,7 @@ func families() Function {
 	return Function{Name: "families", Space: familySpace(), Direction: tune.Min, Best: 0.1, At: formula(f)}
 }
 
-// network is how far a network is from the best one.
+// network returns how far a network is from the best one.
 func network(p *point) float64 {
 	depth := p.int("depth")
 	c, own := -3-0.25*(depth-3), 0.01
@@ -164,11 +164,11 @@ func familySpace() space.Space {
 	)
 }
 
-// mostLayers bounds the layers of a network.
+// mostLayers limits the layers of a network.
 const mostLayers = 5
 
-// layers is a network of 1 to 5 layers, each with a width of its own, which is best at half that of
-// the layer before: the best width at one depth is of little use at another.
+// layers returns a network of 1 to 5 layers, each with a width of its own, which is best at half
+// that of the layer before: the best width at one depth is of little use at another.
 //
 //	f = 0.1 + 0.02 (layers - 3)^2
 //	  + mean over i = 1..layers of 0.03 log2(units_i / (32 * 2^(layers - i)))^2

@@ -29,7 +29,8 @@ func TestTheLeastValuesAreWhereTheySay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(y-f.Best) > 1e-12 { // rounding alone: the places are exact to float64's last digits, where f is flat
+		// Only rounding: the positions are exact to float64's last digits, and f is flat there.
+		if math.Abs(y-f.Best) > 1e-12 {
 			t.Errorf("%s: %v where it is least, expected %v", name, y, f.Best)
 		}
 	}
@@ -44,13 +45,14 @@ func TestTheMixedFunctionIsAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 0.1 + 0.03 + 0.005 + 0.0314013 + 0.015 + 0.004 + 0.02 + 0.012 + 0.012; math.Abs(y-want) > 1e-6 { // 0.05 (log2(64/192) / 2)^2 has 6 digits
+	// 0.05 (log2(64/192) / 2)^2 has 6 digits
+	if want := 0.1 + 0.03 + 0.005 + 0.0314013 + 0.015 + 0.004 + 0.02 + 0.012 + 0.012; math.Abs(y-want) > 1e-6 {
 		t.Errorf("%v, expected %v", y, want)
 	}
 }
 
-// Of random places none may be better than the best; and each place has a value, whatever is active
-// there.
+// No random point may be better than the best one, and each point has a value, whatever parameters
+// are active there.
 func TestNothingIsBetterThanTheBest(t *testing.T) {
 	t.Parallel()
 	for _, f := range Known() {

@@ -101,8 +101,9 @@ var requirements []byte
 // Recorder runs the samplers of peers and records their progress in the directory Out, a file a
 // sampler, as in testdata. Runs that are recorded already are not run again.
 type Recorder struct {
-	Out    string
-	Optuna string                       // interpreter with what requirements.txt has; see OptunaPython
+	Out string
+	// Interpreter with the packages of requirements.txt; see OptunaPython.
+	Optuna string
 	Keras  string                       // interpreter with KerasTuner and scikit-learn
 	Serve  func(function string) string // command that serves a function, quoted as for a shell
 	Seeds  int

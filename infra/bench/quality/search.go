@@ -39,7 +39,7 @@ func Search(f Function, algorithm tune.Algorithm, seed, trials int) (Run, error)
 	return run, nil
 }
 
-// begin is a study without trials.
+// begin returns a study without trials.
 func begin(f Function, algorithm tune.Algorithm, seed, trials int) (*tune.Study, error) {
 	s := new(tune.Study)
 	return s, s.Apply(tune.Entry{Begun: &tune.Begun{Config: tune.Config{
@@ -74,7 +74,7 @@ type Better struct {
 	Value float64
 }
 
-// After is the best value of the first so many trials; NaN if there is none.
+// After returns the best value of the first so many trials; NaN if there is none.
 func (r Run) After(trials int) float64 {
 	best := math.NaN()
 	for _, b := range r.Better {

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// What a run keeps is the path of the best, and the same seed takes the same path.
+// A run records the best values in their order, and the same seed gives the same ones.
 func TestASearchKeepsHowFarItCame(t *testing.T) {
 	t.Parallel()
 	random := tune.Algorithm{Name: tune.Random}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// longestLineBytes bounds a line of values that Serve reads.
+// longestLineBytes limits a line of values that Serve reads.
 const longestLineBytes = 1 << 20
 
 // Serve evaluates a function for searches in another process. It writes a line of JSON with the
@@ -41,7 +41,7 @@ func Serve(f Function, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// answer is the value for values as JSON. Numbers get the types of their parameters, because
+// answer returns the value for values as JSON. Numbers get the types of their parameters, because
 // Python writes a whole float with or without a decimal point.
 func (f Function) answer(line []byte) (float64, error) {
 	var values space.Values
@@ -52,8 +52,8 @@ func (f Function) answer(line []byte) (float64, error) {
 }
 
 // WithServed starts a command that serves f (see Serve), and calls use with an f that asks the
-// command. That f is not safe for concurrent use. The end of what the command writes to standard
-// error is in the error, if there is one.
+// command. That f is not safe for concurrent use. The error contains the end of the command's
+// standard error.
 func WithServed(f Function, server *exec.Cmd, use func(Function) error) (err error) {
 	in, err := server.StdinPipe()
 	if err != nil {
@@ -94,7 +94,7 @@ func ask(values space.Values, to io.Writer, answers *bufio.Scanner) (y float64, 
 	return y, json.Unmarshal(answers.Bytes(), &y)
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of the text that is written to it.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

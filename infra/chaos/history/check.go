@@ -52,8 +52,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: run %s: %s", v.Rule, v.Run, v.Detail)
 }
 
-// Check returns every violation of every promise, those of one run together. Of a bus that is still
-// at work, those that are pending mean nothing yet.
+// Check returns every violation of every promise, those of one run together. If the bus is still in
+// use, pending ones are no violations yet.
 func (h History) Check() []Violation {
 	c := checker{History: h, runs: map[Run]*story{}}
 	for _, e := range h.Events {
@@ -141,7 +141,7 @@ func (c *checker) run(run Run, s *story) {
 	c.expiry(run, s, join, spec)
 }
 
-// outcomes checks the events that say what came of a run.
+// outcomes checks the events that announce the outcome of a run.
 func (c *checker) outcomes(run Run, s *story) {
 	byCause := map[string][]Event{}
 	for _, e := range s.models {
@@ -173,8 +173,9 @@ func (c *checker) outcomes(run Run, s *story) {
 	}
 }
 
-// cause is what an event that announces a result answers: what led to the job, and how it was asked
-// for again. The execution is no part of it: two executions for one cause are two models.
+// cause returns the expected causation of an event that announces a result: the event that led to
+// the job, or the request to repeat it. The execution is no part of it: two executions for one
+// cause are two models.
 func (e Event) cause() string {
 	return fmt.Sprintf("%s generation %d salt %q request %q", e.Causation, e.Data.Generation, e.Data.Salt, e.Data.Request)
 }
@@ -225,7 +226,8 @@ func (c *checker) waits(run Run, s *story, join Join, decided decision) {
 	}
 }
 
-// slack is how much later than it may a run has to expire, besides the skew of servers.
+// slack is how much later than its time a run must have expired, in addition to the skew of
+// servers.
 const slack = time.Minute
 
 // expiry judges by the publishers' clock, which no server disturbs.
@@ -244,7 +246,7 @@ func (c *checker) expiry(run Run, s *story, join Join, spec Spec) {
 	}
 }
 
-// sent is when the first event of a run was sent, and when the last one was.
+// sent returns when the first event of a run was sent, and when the last one was.
 func (c *checker) sent(run Run, s *story) (first, last time.Time) {
 	for _, p := range c.Published {
 		if p.Run != run {
@@ -328,7 +330,7 @@ func (c *checker) deadLetters() {
 	}
 }
 
-// intended checks that what came of runs was meant to, as far as that is known.
+// intended checks that the outcomes of runs are intended ones, as far as those are known.
 func (c *checker) intended() {
 	for _, e := range c.Events {
 		if e.Kind == unreadable && !slices.Contains(c.Spoiled, e.Subject) {
@@ -349,7 +351,8 @@ func (c *checker) intended() {
 	c.accounts()
 }
 
-// failure checks one event that says that a run, or the search for its hyperparameters, has failed.
+// failure checks one event that announces the failure of a run, or of the search for its
+// hyperparameters.
 func (c *checker) failure(e Event) {
 	if e.Kind != trainingFailed && e.Kind != tuningFailed || len(c.Pipelines[e.Pipeline]) == 0 || c.Intended.Failing[e.Run] {
 		return
@@ -361,8 +364,8 @@ func (c *checker) failure(e Event) {
 	}
 }
 
-// accounts checks that each spoiled message has one dead letter, and that the others are of jobs
-// that were to fail.
+// accounts checks that each malformed message has one dead letter, and that the others are of jobs
+// that were intended to fail.
 func (c *checker) accounts() {
 	deadLetters := map[string]int{}
 	for _, deadLetter := range c.DeadLetters {
@@ -374,7 +377,8 @@ func (c *checker) accounts() {
 			c.report(DeadLettersMeant, deadLetter.Run, false, "job %d on %s: %s", deadLetter.Sequence, deadLetter.Subject, deadLetter.Reason)
 		}
 	}
-	stored := map[string]int{} // whoever spoils the log publishes again when the answer is lost
+	// The publisher of malformed messages publishes again if the answer is lost.
+	stored := map[string]int{}
 	for _, e := range c.Events {
 		stored[e.Subject]++
 	}
@@ -385,12 +389,13 @@ func (c *checker) accounts() {
 	}
 }
 
-// leftovers checks what must be gone in the end.
+// leftovers checks that temporary entries have been removed in the end.
 func (c *checker) leftovers() {
 	for _, subject := range c.Jobs {
 		c.report(QueueEmpty, Run{}, true, "%s is on the queue", subject)
 	}
-	for _, job := range slices.Sorted(maps.Keys(c.Leases)) { // a worker that dies between acknowledging its job and removing the lease leaves one
+	// A worker that dies between acknowledging its job and removing the lease leaves one.
+	for _, job := range slices.Sorted(maps.Keys(c.Leases)) {
 		queued := slices.ContainsFunc(c.Jobs, func(subject string) bool { return strings.HasSuffix(subject, "."+job) })
 		if holder := c.Leases[job].Holder; holder != "" && queued {
 			c.report(LeasesFree, Run{}, true, "attempt %s holds job %s", holder, job)
@@ -443,8 +448,8 @@ func (s Spec) kinds() (kinds []string) {
 	return kinds
 }
 
-// starts says whether a run waits for any of the events: hyperparameters that it doesn't wait for
-// begin none.
+// starts reports whether a run waits for any of the events: hyperparameters that it doesn't wait
+// for begin none.
 func (s Spec) starts(inputs []Event) bool {
 	return slices.ContainsFunc(inputs, func(e Event) bool {
 		return e.Kind != hparamsReady || slices.Contains(s.kinds(), hparamsReady)
@@ -456,8 +461,8 @@ func (s Spec) expireAfter() (time.Duration, bool) {
 	return after, err == nil
 }
 
-// endedID is the id of the event that announces the end of a run without a job: half a SHA-256 of
-// the words "ended", pipeline and run, each with its length.
+// endedID returns the id of the event that announces the end of a run without a job: half a SHA-256
+// of the words "ended", pipeline and run, each with its length.
 func endedID(run Run) string {
 	hash := sha256.New()
 	for _, part := range []string{"ended", run.Pipeline, run.Run} {

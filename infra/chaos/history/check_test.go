@@ -42,7 +42,7 @@ func revisions(t *testing.T, text string) []Revision {
 	return []Revision{{Revision: 1, Spec: spec}}
 }
 
-// join is an entry of a run whose events have the sequences.
+// join returns an entry of a run whose events have the sequences.
 func join(t *testing.T, pipeline, run, state string, sequences ...uint64) Join {
 	t.Helper()
 	type event struct {
@@ -64,8 +64,8 @@ func join(t *testing.T, pipeline, run, state string, sequences ...uint64) Join {
 	return out
 }
 
-// kept is a history without a violation: of pair, a was trained, b waits, c was cancelled and d
-// failed; e of gated waits at its gate, and f of brief has expired.
+// kept returns a history without a violation: of pair, a was trained, b waits, c was cancelled and
+// d failed; e of gated waits at its gate, and f of brief has expired.
 func kept(t *testing.T) History {
 	h := History{
 		Now: began.Add(5 * time.Minute),
@@ -101,7 +101,7 @@ func kept(t *testing.T) History {
 	return h
 }
 
-// meant is kept with all that was meant to come of it.
+// meant returns kept with all outcomes that were intended.
 func meant(t *testing.T) History {
 	h := kept(t)
 	h.intend()
@@ -137,7 +137,7 @@ func (h *History) become(run, state string) {
 	h.Joins[run] = j
 }
 
-// What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled
+// The server's advisory about a message that is gone is no dead letter of Stoker's, and a malformed
 // message that was published twice has two.
 func TestDeadLettersThatAreNoViolation(t *testing.T) {
 	t.Parallel()
@@ -337,16 +337,17 @@ func TestEachViolationIsFound(t *testing.T) {
 	}
 }
 
-// What follows from the product's own formula for the id of an end, worked out by another program.
+// The result of the product's formula for the id of an end, computed by another program.
 func TestTheIDOfAnEnd(t *testing.T) {
 	t.Parallel()
-	const want = "4de76c16961c8463ddda35dfdfd545fc" // printf '5:ended,7:penguin,1:r,' | sha256sum | cut -c1-32
+	// printf '5:ended,7:penguin,1:r,' | sha256sum | cut -c1-32
+	const want = "4de76c16961c8463ddda35dfdfd545fc"
 	if got := endedID(Run{"penguin", "r"}); got != want {
 		t.Errorf("got %s, expected %s", got, want)
 	}
 }
 
-// A job that is done again because somebody asked for that has a result of its own.
+// A job that is repeated on request has another result.
 func TestWhatWasAskedForAgainIsAnotherCause(t *testing.T) {
 	t.Parallel()
 	h := meant(t)

@@ -2,10 +2,10 @@
 // the project: one model for each cause, none after the end of a run was announced, no acknowledged
 // event without an outcome or a wait that the bus names.
 //
-// It is written apart from the product, so that a defect of the product is not repeated here: it
-// imports nothing of events or functions, reads messages through nats.go and encoding/json alone,
-// and derives ids and decides joins by code of its own. A search that fails makes further outcomes,
-// which it would report.
+// It is independent of the product, so that it does not repeat a defect of the product: it does not
+// import events or functions, reads messages with nats.go and encoding/json alone, and has its own
+// code to derive ids and decide joins. A search that fails makes further outcomes, which it would
+// report.
 //
 // Read History first, then Check.
 package history

@@ -32,24 +32,25 @@ type History struct {
 	Joins       map[string]Join       // by Run.String
 	Gates       map[string]Gate       // by pipeline
 	Leases      map[string]Lease      // by job
-	Jobs        []string              // subjects of what is on the queue
+	Jobs        []string              // subjects of the messages on the queue
 	DeadLetters []DeadLetter
 
 	Published []Published
-	Cancelled []Run         // whose cancel was reported to have ended a run without a job
-	Held      []string      // pipelines whose pause was acknowledged before their first event was sent
-	Skew      time.Duration // by how much server clocks were wrong at most
-	Now       time.Time     // when the bus was read, by the clock of Published.Sent
-	Spoiled   []string      // subjects of messages that nobody can handle, each sent once
-	Intended  *Intended     // nil: not known
+	Cancelled []Run // whose cancel was reported to have ended a run without a job
+	// Pipelines whose pause was acknowledged before their first event was sent.
+	Held     []string
+	Skew     time.Duration // by how much server clocks were wrong at most
+	Now      time.Time     // when the bus was read, by the clock of Published.Sent
+	Spoiled  []string      // subjects of messages that can't be handled, each sent once
+	Intended *Intended     // nil: not known
 }
 
-// Intended is what was meant to come of runs. With it, each failure and each dead letter has to be
+// Intended are the intended outcomes of runs. With it, each failure and each dead letter has to be
 // accounted for.
 type Intended struct {
-	Trained []Run        // nothing stops these: each has a model in the end
-	Stopped map[Run]bool // cancelling was asked for, or a newer run may supersede it
-	Failing map[Run]bool // its first job can't be done, whatever comes of a retry
+	Trained []Run        // these are not stopped: each has a model in the end
+	Stopped map[Run]bool // its cancellation was requested, or a newer run may supersede it
+	Failing map[Run]bool // its first job fails, whatever the outcome of a retry is
 }
 
 // Run names one run of a pipeline.
@@ -89,7 +90,7 @@ type Data struct {
 	Execution  string `json:"execution"`
 	Generation int    `json:"generation"`
 	Salt       string `json:"salt"`
-	Request    string `json:"job_request"` // who asked for the job again
+	Request    string `json:"job_request"` // the client that requested the job again
 	Reason     string `json:"kind"`
 	Message    string `json:"message"`
 	Through    uint64 `json:"through"`
@@ -138,7 +139,7 @@ type Stage struct {
 	Job      string `json:"job"`
 }
 
-// training is the stage that trains; the zero Stage if the run has none.
+// training returns the stage that trains; the zero Stage if the run has none.
 func (j Join) training() Stage {
 	for _, stage := range j.Stages {
 		if stage.Function == "train" {
@@ -178,7 +179,7 @@ type DeadLetter struct {
 	Sequence uint64
 	Subject  string // of the message
 	Reason   string
-	Run      Run  // of a job; zero if its body says none
+	Run      Run  // of a job; zero if its body has none
 	Advisory bool // the server's own word that a client terminated the message
 }
 

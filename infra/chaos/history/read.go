@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Read reads all but Published from a bus. Every message is asked of its stream's leader, never of
-// a replica.
+// Read reads all but Published from a bus. Every message is requested from its stream's leader,
+// never from a replica.
 func Read(ctx context.Context, nc *nats.Conn) (h History, err error) {
 	h = History{Pipelines: map[string][]Revision{}, Joins: map[string]Join{}, Gates: map[string]Gate{}, Leases: map[string]Lease{}, Now: time.Now()}
 	for _, part := range []struct {
@@ -128,7 +128,7 @@ func (h *History) addEvent(m message) error {
 	return nil
 }
 
-// entry is the key of a message of a KV bucket; false if the key was deleted.
+// entry returns the key of a message of a KV bucket; false if the key was deleted.
 func (m message) entry() (key string, present bool, err error) {
 	header, err := m.header()
 	_, key, _ = strings.Cut(strings.TrimPrefix(m.Subject, "$KV."), ".")
@@ -187,7 +187,7 @@ func (h *History) addJob(m message) error {
 	return nil
 }
 
-// addDeadLetter reads a dead letter, or the server's advisory that somebody terminated a message.
+// addDeadLetter reads a dead letter, or the server's advisory that a message was terminated.
 func (h *History) addDeadLetter(m message) error {
 	var said struct {
 		Message struct {

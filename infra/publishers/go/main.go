@@ -1,8 +1,8 @@
 // Command publish publishes an event to Stoker: publish KIND PIPELINE RUN DATA.json [structured]
 //
-// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON
-// Schema says (events/schema). Publishing the same event again succeeds, and the bus keeps one. If
-// the subject holds another event, publish fails.
+// KIND is examples.ready, transform.ready or hparams.ready; DATA.json conforms to the kind's JSON
+// Schema (events/schema). Publishing the same event again succeeds, and the bus keeps one. If the
+// subject holds another event, publish fails.
 //
 // NATS_URL is where the bus is. Who you are: NATS_CREDS, a .creds file, or NATS_NKEY, a file with a
 // seed, or a user and a password in the URL. Whom you trust: NATS_CA, a file with certificates;
@@ -51,7 +51,8 @@ func run(args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	ctx, refuse := context.WithCancelCause(ctx) // a publish that is not permitted gets no answer: the server reports it asynchronously
+	// A publish that is not permitted gets no answer: the server reports it asynchronously.
+	ctx, refuse := context.WithCancelCause(ctx)
 	options = append(options, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refuse(err) }))
 	conn, err := nats.Connect(os.Getenv("NATS_URL"), options...)
 	if err != nil {
@@ -85,8 +86,8 @@ func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, d
 	if err != nil {
 		return err
 	}
-	// The subject ends in the id. It may hold no message yet: ids that other publishers use on
-	// their subjects change nothing. JetStream compares Nats-Msg-Id within the whole stream, so
+	// The subject ends in the id. It may contain no message yet; the ids that other publishers use
+	// on their subjects don't matter. JetStream compares Nats-Msg-Id within the whole stream, so
 	// that others could make it drop this event as a duplicate.
 	_, err = bus.PublishMsg(ctx, message, jetstream.WithExpectLastSequencePerSubject(0))
 	if taken(err) {
@@ -151,7 +152,8 @@ func encode(event cloudevents.Event, subject string, structured bool) (*nats.Msg
 }
 
 var (
-	percent = regexp.MustCompile(`[^!-~]|["%]`)     // what the binding wants encoded (section 3.1.3.2)
+	// Characters that the binding requires to be encoded (section 3.1.3.2).
+	percent = regexp.MustCompile(`[^!-~]|["%]`)
 	token   = regexp.MustCompile(`[^A-Za-z0-9_/-]`) // what a run can't have in a subject
 )
 
@@ -168,7 +170,7 @@ func coded(sign string) func(string) string {
 	}
 }
 
-// settings are how the bus is reached, by the names that the nats tool knows.
+// settings returns how the bus is reached, by the names that the nats tool knows.
 func settings() (options []nats.Option, err error) {
 	if file := os.Getenv("NATS_CREDS"); file != "" {
 		options = append(options, nats.UserCredentials(file))
