@@ -36,25 +36,29 @@ var rules = archtest.Rules{
 		"compute/fingerprint":           {},
 		"compute/kernel":                {},
 		"compute/nn":                    {Imports: "compute/fingerprint compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
-		"compute/nn/autodiff":           {Imports: "compute/kernel compute/nn compute/nn/optim compute/nn/plan", TestImports: "compute/nn/initializer compute/tf/tftest"}, // gradients by Gorgonia
-		"compute/nn/initializer":        {},
-		"compute/nn/optim":              {Imports: "compute/kernel compute/nn/plan"}, // a step is compiled to updates
-		"compute/nn/plan":               {Imports: "compute/kernel"},
-		"compute/nn/plan/plantest":      {Imports: "compute/kernel compute/nn/plan", TestOnly: true}, // the conformance suite of executors
-		"compute/nn/cuda":               {Imports: "compute/kernel compute/nn/plan", TestImports: "compute/nn compute/nn/autodiff compute/nn/optim"},
-		"compute/nn/cuda/driver":        {Imports: "compute/nn/cuda"},
-		"compute/nn/cuda/fake":          {Imports: "compute/nn/cuda", TestOnly: true}, // a fake GPU that checks each call
-		"compute/train":                 {Imports: "compute/nn compute/nn/autodiff compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
-		"compute/tf/tensorbundle":       {Imports: "compute/tf/tensor compute/data/tfrecord"},
-		"compute/tf/warmstart":          {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
-		"compute/tfevents":              {Imports: "compute/data/tfrecord"},
-		"compute/tf/savedmodel":         {Imports: "compute/fingerprint compute/tf/tensor compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
-		"compute/export/partition":      {Imports: "compute/nn"},
-		"compute/export/onnx":           {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
-		"compute/export/onnx/onnxpb":    {},
-		"compute/export":                {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train", TestImports: "compute/nn/autodiff"},
-		"compute/export/tflite":         {Imports: "compute/nn", TestImports: "compute/data/example compute/tf/savedmodel"},
-		"compute/tf/tftest":             {TestOnly: true},
+		// Gradients by Gorgonia.
+		"compute/nn/autodiff":    {Imports: "compute/kernel compute/nn compute/nn/optim compute/nn/plan", TestImports: "compute/nn/initializer compute/tf/tftest"},
+		"compute/nn/initializer": {},
+		// A step is compiled to updates.
+		"compute/nn/optim": {Imports: "compute/kernel compute/nn/plan"},
+		"compute/nn/plan":  {Imports: "compute/kernel"},
+		// The conformance suite of executors.
+		"compute/nn/plan/plantest": {Imports: "compute/kernel compute/nn/plan", TestOnly: true},
+		"compute/nn/cuda":          {Imports: "compute/kernel compute/nn/plan", TestImports: "compute/nn compute/nn/autodiff compute/nn/optim"},
+		"compute/nn/cuda/driver":   {Imports: "compute/nn/cuda"},
+		// A fake GPU that checks each call.
+		"compute/nn/cuda/fake":       {Imports: "compute/nn/cuda", TestOnly: true},
+		"compute/train":              {Imports: "compute/nn compute/nn/autodiff compute/nn/optim compute/data/example compute/data/tfrecord", TestImports: "compute/nn/plan"},
+		"compute/tf/tensorbundle":    {Imports: "compute/tf/tensor compute/data/tfrecord"},
+		"compute/tf/warmstart":       {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/nn compute/tf/savedmodel", TestImports: "compute/data/example"},
+		"compute/tfevents":           {Imports: "compute/data/tfrecord"},
+		"compute/tf/savedmodel":      {Imports: "compute/fingerprint compute/tf/tensor compute/tf/tensorbundle compute/nn compute/data/example compute/tf/graph compute/tf/ops", TestImports: "compute/data/tfrecord"},
+		"compute/export/partition":   {Imports: "compute/nn"},
+		"compute/export/onnx":        {Imports: "compute/export/partition compute/nn compute/export/onnx/onnxpb"},
+		"compute/export/onnx/onnxpb": {},
+		"compute/export":             {Imports: "compute/export/partition compute/data/example compute/nn compute/export/onnx compute/tf/savedmodel compute/export/tflite compute/train", TestImports: "compute/nn/autodiff"},
+		"compute/export/tflite":      {Imports: "compute/nn", TestImports: "compute/data/example compute/tf/savedmodel"},
+		"compute/tf/tftest":          {TestOnly: true},
 		"compute/tf/skew": {Imports: "compute/tf/tensor compute/data/example compute/data/tfrecord compute/tf/savedmodel compute/tf/graph compute/tf/transform",
 			TestImports: "compute/export compute/nn compute/train"},
 		"compute/data/schemagen":  {Imports: "compute/data/example compute/data/example/schemapb", TestImports: "compute/data/tfrecord compute/tf/tftest"},
@@ -88,25 +92,30 @@ var rules = archtest.Rules{
 		"functions/runner/python":                    {Imports: "functions/module"},
 		"functions/runner/snapshot":                  {},
 		"functions/scratch":                          {},
-		"functions/pipeline/tfxdsl":                  {Imports: "functions/pipeline", TestImports: "functions/runner functions/runner/process"}, // reads TFX pipelines
-		"functions/settings":                         {},
-		"functions/admin/doctor":                     {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/admin/access functions/runner/process functions/runner/python storage"},
-		"functions/admin/access":                     {Imports: "events storage", TestImports: "*"}, // tests run each role's programs
-		"functions/integrate/bridge":                 {Imports: "events functions/runs/submit functions/telemetry storage functions/internal/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
-		"functions/integrate/bridge/endpoint":        {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"}, // the HTTP binding of CloudEvents
-		"functions/dispatch":                         {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
-		"functions/dispatch/join":                    {Imports: "events functions/pipeline"},
-		"functions/worker":                           {Imports: "events functions/telemetry"},
-		"functions/integrate/notify":                 {Imports: "events", TestImports: "events/jetstream"}, // webhooks
-		"functions/admin/gc":                         {Imports: "events storage functions/dispatch/join functions/runs"},
+		// Reads TFX pipelines.
+		"functions/pipeline/tfxdsl": {Imports: "functions/pipeline", TestImports: "functions/runner functions/runner/process"},
+		"functions/settings":        {},
+		"functions/admin/doctor":    {Imports: "compute/kernel compute/data/tfrecord events events/jetstream functions/admin/access functions/runner/process functions/runner/python storage"},
+		// Tests run each role's programs.
+		"functions/admin/access":     {Imports: "events storage", TestImports: "*"},
+		"functions/integrate/bridge": {Imports: "events functions/runs/submit functions/telemetry storage functions/internal/spelling", TestImports: "events/bustest events/jetstream functions/dispatch functions/pipeline storage/s3"},
+		// The HTTP binding of CloudEvents.
+		"functions/integrate/bridge/endpoint": {Imports: "events functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
+		"functions/dispatch":                  {Imports: "events functions/pipeline functions/dispatch/join functions/telemetry", TestImports: "events/jetstream"},
+		"functions/dispatch/join":             {Imports: "events functions/pipeline"},
+		"functions/worker":                    {Imports: "events functions/telemetry"},
+		// Webhooks.
+		"functions/integrate/notify": {Imports: "events", TestImports: "events/jetstream"},
+		"functions/admin/gc":         {Imports: "events storage functions/dispatch/join functions/runs"},
 		"functions/admin/inspect": {Imports: "events storage functions/runs/result compute/tf/tensorbundle compute/data/example compute/data/example/schemapb compute/export/onnx compute/data/tfrecord " +
 			"compute/tfevents compute/tf/graph compute/export/tflite compute/tf/transform"},
 		"functions/integrate/openlineage": {Imports: "compute/tune events functions/runs/lineage functions/runs functions/runs/studies storage",
 			TestImports: "compute/tune/space events/bustest"},
-		"functions/admin/reproduce":  {Imports: "compute/tf/tensorbundle events functions/runs/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
-		"functions/runs/lineage":     {Imports: "compute/tune events functions/runs functions/runs/result functions/runs/studies storage", TestImports: "compute/tune/space functions/dispatch"},
-		"functions/admin/replay":     {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
-		"functions/runner/multihost": {Imports: "events", TestImports: "events/bustest events/jetstream infra/cluster local/natsserver"}, // several hosts train one model
+		"functions/admin/reproduce": {Imports: "compute/tf/tensorbundle events functions/runs/lineage functions/pipeline functions/dispatch/join functions/runs storage", TestImports: "compute/tf/tensor"},
+		"functions/runs/lineage":    {Imports: "compute/tune events functions/runs functions/runs/result functions/runs/studies storage", TestImports: "compute/tune/space functions/dispatch"},
+		"functions/admin/replay":    {Imports: "events storage functions/dispatch/join functions/dispatch functions/runs", TestImports: "functions/pipeline"},
+		// Several hosts train one model.
+		"functions/runner/multihost": {Imports: "events", TestImports: "events/bustest events/jetstream infra/cluster local/natsserver"},
 		"functions/execution": {Imports: "events storage functions/telemetry functions/worker functions/pipeline functions/runner/multihost functions/runner functions/module functions/module/modelcheck " +
 			"functions/runs/result"},
 		"functions/execution/trainer": {Imports: "events storage functions/execution functions/internal/mask functions/worker functions/pipeline functions/runner functions/module functions/module/modelcheck " +
@@ -115,21 +124,26 @@ var rules = archtest.Rules{
 		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/runner functions/module functions/module/modelcheck functions/runs/result " +
 			"functions/pipeline functions/runs/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
 		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/runner functions/module functions/pipeline"},
-		"functions/internal/peer":          {TestImports: "functions/internal/peer/peertest"}, // the user at the other end of a connection
+		// The user at the other end of a connection.
+		"functions/internal/peer":          {TestImports: "functions/internal/peer/peertest"},
 		"functions/internal/peer/peertest": {TestOnly: true},
 		"functions/execution/tuner/oracle": {Imports: "compute/tune compute/tune/space functions/internal/peer functions/execution/tuner/oracle/oraclepb",
 			TestImports: "compute/tune/suggest compute/tf/tftest functions/runner functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
-		"functions/runs":        {Imports: "events functions/dispatch functions/dispatch/join functions/pipeline", TestImports: "events/bustest"}, // the index of runs
-		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},                                                        // what a manifest says of its execution
+		// The index of runs.
+		"functions/runs": {Imports: "events functions/dispatch functions/dispatch/join functions/pipeline", TestImports: "events/bustest"},
+		// What a manifest says of its execution.
+		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
 		"functions/runs/follow": {Imports: "events functions/runs functions/runs/submit", TestImports: "events/bustest functions/dispatch functions/pipeline"},
+		// Previews what an event will do.
 		"functions/runs/submit": {Imports: "events functions/dispatch/join functions/pipeline functions/runs",
-			TestImports: "events/bustest functions/dispatch functions/runs/query"}, // previews what an event will do
+			TestImports: "events/bustest functions/dispatch functions/runs/query"},
 		"functions/runs/logs": {Imports: "events functions/runs functions/runs/query storage"},
 		"functions/runs/query": {Imports: "events functions/dispatch functions/internal/mask functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/studies storage",
 			TestImports: "events/bustest"},
-		"functions/telemetry":                {Imports: "events", TestImports: "*"}, // tests trace whole runs
+		// Tests trace whole runs.
+		"functions/telemetry":                {Imports: "events", TestImports: "*"},
 		"functions/runs/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
@@ -143,7 +157,8 @@ var rules = archtest.Rules{
 		"functions/stoker/modules": {Imports: "functions/runner functions/runner/python functions/runner/snapshot functions/module functions/module/builtin " +
 			"functions/settings functions/internal/spelling functions/stoker/app functions/stoker/exit",
 			TestImports: "functions/stoker/terminal"}, // modules of pipelines: checked and run
-		"functions/stoker/table": {Imports: "compute/data/examplegen functions/runner functions/stoker/app functions/stoker/exit"}, // tables become Examples
+		// Tables become Examples.
+		"functions/stoker/table": {Imports: "compute/data/examplegen functions/runner functions/stoker/app functions/stoker/exit"},
 		"functions/stoker/serve": {Imports: "events events/jetstream functions/admin/access functions/integrate/bridge functions/integrate/bridge/endpoint functions/console " +
 			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/runner/multihost " +
 			"functions/runner functions/integrate/notify functions/integrate/openlineage functions/internal/peer functions/runs/submit functions/scratch functions/settings " +
@@ -173,14 +188,16 @@ var rules = archtest.Rules{
 			"functions/runner/python functions/internal/mask functions/admin/replay functions/runs functions/runs/query functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
-		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"}, // maps errors to exit statuses
+		// Maps errors to exit statuses.
+		"functions/stoker/exit": {Imports: "events storage", TestImports: "events/jetstream"},
 		"functions/stoker/stack": {Imports: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/integrate/bridge functions/runs/submit " +
 			"functions/worker functions/execution functions/execution/trainer functions/execution/tuner functions/runner functions/scratch functions/telemetry", TestImports: "*"},
 		"functions/stoker/target":   {Imports: "events events/jetstream functions/settings functions/stoker/exit local storage"},
 		"functions/stoker/terminal": {Imports: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Imports: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
-		"local":                   {Imports: "local/natsserver local/bucket storage"}, // the embedded servers
+		// The embedded servers.
+		"local":                   {Imports: "local/natsserver local/bucket storage"},
 		"local/natsserver":        {},
 		"local/bucket":            {Imports: "storage", TestImports: "storage/s3"},
 		"local/bucket/buckettest": {Imports: "local/bucket storage storage/s3", TestOnly: true},
@@ -188,8 +205,9 @@ var rules = archtest.Rules{
 		"local/examples/taxi":     {Imports: "functions/module functions/module/estimator compute/data/example", TestImports: "functions/runner"},
 		"local/examples/penguin":  {Imports: "functions/module compute/tune compute/tune/space " + learning},
 
-		"infra/bench":         {Imports: "* compute/tf/tftest"},                                  // TensorFlow, to compare with
-		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"}, // quality and cost of suggestions
+		"infra/bench": {Imports: "* compute/tf/tftest"}, // TensorFlow, to compare with
+		// Quality and cost of suggestions.
+		"infra/bench/quality": {Imports: "compute/tune compute/tune/space compute/tune/suggest"},
 		"infra/chaos":         {TestOnly: true, TestImports: "*"},
 		"infra/chaos/history": {TestOnly: true}, // independent of the code that it checks
 		"infra/compat":        {TestOnly: true}, // formats that outlive a version
@@ -207,15 +225,21 @@ var rules = archtest.Rules{
 	TestImports: "local/natsserver local/bucket",
 	Restricted: []archtest.Library{
 		{Path: "github.com/nats-io/nats.go", Packages: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", TestImports: "functions/stoker/stack local/natsserver infra/chaos infra/publishers functions/admin/access"},
-		{Path: "github.com/nats-io/nats-server", Packages: "local/natsserver", TestImports: "events/jetstream functions/admin/access functions/stoker infra/publishers"}, // tests run a server with permissions
-		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/integrate/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},             // the SDK's own NATS binding, to compare with
-		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/admin/access local/bucket"},                                                  // sets buckets' policies
-		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"},                                                                                    // profiles
-		{Path: "github.com/versity/versitygw", TestImports: "functions/admin/access functions/integrate/bridge storage/s3"},                                              // tests run it as a third-party store
-		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},                                                  // tests write models as its users do
+		// Tests run a server with permissions.
+		{Path: "github.com/nats-io/nats-server", Packages: "local/natsserver", TestImports: "events/jetstream functions/admin/access functions/stoker infra/publishers"},
+		// The SDK's own NATS binding, to compare with.
+		{Path: "github.com/cloudevents/sdk-go", Packages: "events functions/integrate/bridge/endpoint infra/publishers/go", TestImports: "events/jetstream"},
+		// Sets buckets' policies.
+		{Path: "github.com/minio/minio-go", Packages: "storage/s3", TestImports: "functions/admin/access local/bucket"},
+		{Path: "github.com/aws/aws-sdk-go-v2/config", Packages: "functions/settings"}, // profiles
+		// Tests run it as a third-party store.
+		{Path: "github.com/versity/versitygw", TestImports: "functions/admin/access functions/integrate/bridge storage/s3"},
+		// Tests write models as its users do.
+		{Path: "gorgonia.org/gorgonia", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},
 		{Path: "gorgonia.org/tensor", Packages: "compute/nn/autodiff compute/nn/plan", TestImports: "compute/export"},
 		{Path: "github.com/chewxy/hm", Packages: "compute/nn/autodiff"},
-		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"}, // its init exits without a GPU: only a separate binary may link it
+		// Its init exits without a GPU: only a separate binary may link it.
+		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"},
 		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensor compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
 			"compute/tf/graphtest compute/tf/ops functions/admin/inspect",
 			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},

@@ -20,10 +20,13 @@ const tabColumns = 4
 // outputMark begins the expected output of an example, which is compared as it is.
 var outputMark = regexp.MustCompile(`^//\s*(?i:unordered output|output):`)
 
+// directive begins a comment for a tool, which can't be wrapped.
+var directive = regexp.MustCompile(`^//([a-z]+:|nolint)`)
+
 // WideComments lists the lines of Go comments under root that are wider than CommentColumns, a tab
-// counting as four columns. It includes nested modules and tests. It excludes testdata, generated
-// files, the expected output of examples, lines with a URL, and comments at the end of a line of
-// code.
+// counting as four columns. A comment at the end of a line of code counts with its code. It
+// includes nested modules and tests. It excludes testdata, generated files, the expected output of
+// examples, lines with a URL, and directives.
 func WideComments(root fs.FS) (wide []string, err error) {
 	skip := ignored(root)
 	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -61,8 +64,13 @@ func wideComments(name, text string) (wide []string, err error) {
 			n := files.Position(comment.Pos()).Line
 			line := strings.TrimSuffix(lines[n-1], "\r")
 			columns := utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
-			if strings.HasPrefix(strings.TrimSpace(line), "//") && columns > CommentColumns && !strings.Contains(line, "://") {
+			switch {
+			case columns <= CommentColumns || strings.Contains(line, "://"):
+			case !strings.HasPrefix(comment.Text, "//") || directive.MatchString(comment.Text):
+			case strings.HasPrefix(strings.TrimSpace(line), "//"):
 				wide = append(wide, fmt.Sprintf("%s:%d: comment of %d columns: wrap it at %d", name, n, columns, CommentColumns))
+			default:
+				wide = append(wide, fmt.Sprintf("%s:%d: line of %d columns with a comment at its end: put the comment above the line", name, n, columns))
 			}
 		}
 	}

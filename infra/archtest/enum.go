@@ -133,7 +133,7 @@ func isIdent(x ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// identOf is the name of a type or of a pointer to one.
+// identOf returns the name of a type or of a pointer to one.
 func identOf(x ast.Expr) string {
 	if star, ok := x.(*ast.StarExpr); ok {
 		x = star.X
@@ -206,7 +206,7 @@ func (c *enumCheck) checkLiteral(n *ast.CompositeLit) {
 	c.report(n, named, c.values.constants, "needs a comment that says why")
 }
 
-// named are the values that expressions name.
+// named returns the values that expressions name.
 func (c *enumCheck) named(list []ast.Expr, all []string) (names []string) {
 	for _, x := range list {
 		if star, ok := x.(*ast.StarExpr); ok {

@@ -19,7 +19,8 @@ func load(t *testing.T, seconds, command string) (*exec.Cmd, []int) {
 		t.Skip("needs the command timeout, which Debian's coreutils have")
 	}
 	const script = "../tools/load.sh"
-	if _, err := os.ReadFile(script); err != nil { // so that go test runs a cached test again where the script has changed
+	// The go command runs a cached test again if this file has changed.
+	if _, err := os.ReadFile(script); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)

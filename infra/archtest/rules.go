@@ -15,10 +15,12 @@ import (
 
 // Rules are the architecture. Lists of packages are written with spaces between them.
 type Rules struct {
-	Module      string             // the module's path, as in go.mod
-	TopLevel    string             // the names allowed at the top, in addition to those that .gitignore leaves out
-	Packages    map[string]Package // by directory, "." for the top
-	TestImports string             // packages that every test may import, in addition to the test-only ones
+	Module string // the module's path, as in go.mod
+	// The names allowed at the top, in addition to those that .gitignore leaves out.
+	TopLevel string
+	Packages map[string]Package // by directory, "." for the top
+	// Packages that every test may import, in addition to the test-only ones.
+	TestImports string
 	Restricted  []Library
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/infra/archtest"
 )
 
-// rules are those of a module with three packages: a server that imports a store, and a test-only
-// package.
+// rules returns those of a module with three packages: a server that imports a store, and a
+// test-only package.
 func rules() archtest.Rules {
 	return archtest.Rules{
 		Module:   "example.org/shop",
@@ -28,7 +28,7 @@ func rules() archtest.Rules {
 	}
 }
 
-// sources is a module that keeps to the rules.
+// sources returns a module that keeps to the rules.
 func sources() fstest.MapFS {
 	return files(map[string]string{
 		"go.mod":                 "module example.org/shop",

@@ -79,7 +79,7 @@ var (
 // and what one runs is in another.
 var byHand = []string{"test:gpu", "test:mutations", "test:short"}
 
-// A task with tests that neither .ci/run nor task test:peers calls is one that nobody runs.
+// A task with tests that neither .ci/run nor task test:peers calls would never run.
 func TestEveryTaskWithTestsIsRunByATier(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../Taskfile.yml")
@@ -177,7 +177,7 @@ func TestTheMemoryLimitOfFuzzingReachesTheGoCommand(t *testing.T) {
 	}
 }
 
-// taskTexts are the lines of each task of the Taskfile, by its name.
+// taskTexts returns the lines of each task of the Taskfile, by its name.
 func taskTexts(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../Taskfile.yml")

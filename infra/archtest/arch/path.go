@@ -21,8 +21,10 @@ const module = "github.com/stoker-ml/stoker"
 // of several runs, so that most periodic work drops out. The module itself runs in a child process,
 // which is not counted.
 type eventPath struct {
-	All   count // every function
-	Steps count // functions with a parameter of type context.Context: those that call the bus, the store or a process, or wait
+	All count // every function
+	// Functions with a parameter of type context.Context: those that call the bus, the store or a
+	// process, or wait.
+	Steps count
 	// PerPackage has the functions of each package, all and steps.
 	PerPackage map[string][2]int
 	Executed   []string // the steps, as file:name
@@ -141,7 +143,7 @@ func declarations(root fs.FS, file string) (all []declaration, err error) {
 	return all, nil
 }
 
-// receiver is the type of a method with a dot, "" for a function.
+// receiver returns the type of a method with a dot, "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""

@@ -90,8 +90,8 @@ func (t tracer) build(ctx context.Context) error {
 	return output(cmd)
 }
 
-// stoker is a command of the program. What it leaves of coverage at its end goes to a directory
-// that nobody reads.
+// stoker returns a command of the program. The coverage that it writes at its end goes to an unused
+// directory.
 func (t tracer) stoker(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.file("stoker"), append(args, "--data", t.file("data"))...)
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+t.dir, "ARCH_COUNTERS="+t.file("counters"))
@@ -120,7 +120,7 @@ func (t tracer) withUp(ctx context.Context, do func(up *os.Process) error) error
 	if err = t.upload(ctx); err == nil {
 		err = do(cmd.Process)
 	}
-	_ = cmd.Process.Signal(os.Interrupt) // if it has ended, the error above says so
+	_ = cmd.Process.Signal(os.Interrupt) // if it has ended, the error above shows it
 	<-drained
 	_ = cmd.Wait() // it ends with the status of an interrupt
 	if err != nil {
@@ -139,8 +139,8 @@ func (t tracer) upload(ctx context.Context) error {
 	return os.WriteFile(t.file("transform.json"), transformJSON, 0o600)
 }
 
-// run applies a pipeline that nothing was trained for, publishes an event and returns what was
-// executed until its model was there.
+// run applies a new pipeline, publishes an event and returns what was executed until its model was
+// there.
 func (t tracer) run(ctx context.Context, up *os.Process, n int) (map[function]bool, error) {
 	pipeline := strings.Replace(pipelineYAML, "num_steps: 20", fmt.Sprintf("num_steps: %d", 21+n), 1)
 	if err := os.WriteFile(t.file("pipeline.yaml"), []byte(pipeline), 0o600); err != nil {
