@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/export/partition"
 )
 
-// explain adds to what the inputs are where they come from, which a graph alone doesn't know.
+// explain adds to the inputs their sources, which a graph alone doesn't know.
 func (m Model) explain(inputs []partition.Input) []partition.Input {
 	for i := range inputs {
 		in := &inputs[i]
@@ -74,7 +74,7 @@ func plain(d example.Default, kind example.Kind) any {
 	return jsonNumber(d.Float)
 }
 
-// jsonNumber returns x, or its name where JSON can't represent it.
+// jsonNumber returns x, or its name if JSON can't represent it.
 func jsonNumber[F float32 | float64](x F) any {
 	switch f := float64(x); {
 	case math.IsNaN(f):

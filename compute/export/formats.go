@@ -20,12 +20,12 @@ import (
 
 // Format is an export format in addition to the SavedModel.
 type Format struct {
-	Name   string // as pipelines ask for it
+	Name   string // as in pipelines
 	Folder string // in the Model artifact, named as TFX names them
 	File   string // in the folder
 
-	// holds says whether the format has words for an op. Nodes that it can't represent are left out
-	// of its part of the model.
+	// holds reports whether the format can represent an op. Nodes that it can't represent are left
+	// out of its part of the model.
 	holds func(op nn.Op) bool
 	// write makes the file.
 	write func(ctx context.Context, path string, p Part) error
@@ -33,8 +33,8 @@ type Format struct {
 	check func(path string) error
 }
 
-// formats are all there are. Those of one folder share its inputs.json, and must have the same
-// inputs.
+// formats are the supported formats. Those of one directory share its inputs.json, and must have
+// the same inputs.
 var formats = []Format{
 	tfliteFormat("tflite", "model.tflite", tflite.Float32),
 	tfliteFormat("tflite-float16", "model-float16.tflite", tflite.Float16),
@@ -98,8 +98,8 @@ func (f Format) checkIn(dir string) error {
 // no tf.Examples.
 const inputsFile = "inputs.json"
 
-// Write writes the model into all requested files. The SavedModel comes last, so that a folder
-// which has it has all of them. The same model gives the same bytes.
+// Write writes the model into all requested files. The SavedModel comes last, so that a directory
+// with it has all of them. The same model gives the same bytes.
 func Write(ctx context.Context, t Targets, m Model) error {
 	asked, err := named(t.Formats)
 	if err != nil {
@@ -159,7 +159,7 @@ func checkONNX(path string) error {
 }
 
 // tfliteFormat returns one of the files that TensorFlow Lite runs. They have the same inputs and
-// outputs; what differs is how numbers are kept inside.
+// outputs; they differ in how numbers are stored.
 func tfliteFormat(name, file string, q tflite.Quantization) Format {
 	return Format{
 		Name: name, Folder: "Format-TFLite", File: file, holds: tflite.Holds, check: checkTFLite,

@@ -12,12 +12,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// Model is a trained model, and what its files need to know of its features.
+// Model is a trained model, with the properties of its features that its files need.
 type Model struct {
 	savedmodel.Model
 
-	// Samples gives some rows as the graph takes them, by input: 200 of the training data, as a
-	// rule. The formats that need to see the values in the model call it; it may be nil if none of
+	// Samples returns some rows as the graph takes them, by input: usually 200 of the training
+	// data. The formats that need to see the values in the model call it; it may be nil if none of
 	// those is requested.
 	Samples func(ctx context.Context) (map[string]nn.Value, error)
 }
@@ -30,7 +30,7 @@ type Targets struct {
 	Formats []string // by name, as Formats has them; each goes into its own folder next to Serving
 }
 
-// sampleRows is how many rows show a file format what passes through a model.
+// sampleRows is the number of rows with which a file format measures the values in a model.
 const sampleRows = 200
 
 // Rows is a reader of rows, as example.Reader is one.
@@ -68,7 +68,7 @@ type Part struct {
 	Graph  *nn.Graph
 	Inputs []partition.Input // of Graph, in its order, with what to feed
 
-	// Samples gives some rows as Graph takes them, by input.
+	// Samples returns some rows as Graph takes them, by input.
 	Samples func(ctx context.Context) (map[string]nn.Value, error)
 }
 

@@ -18,8 +18,8 @@ import (
 // file, in the format that modules must write: JSON, one object in each line for one row, from
 // output name to a list of numbers, or of "NaN", "Infinity" and "-Infinity", for which JSON has no
 // numbers; a number is the 64-bit one that is equal to it. Strings are strings, or {"b64": "/w=="}
-// where they are no UTF-8, as in requests to TensorFlow Serving. It is what a model in memory says,
-// computed as evaluations are, for comparison with the model in its file.
+// if they are not UTF-8, as in requests to TensorFlow Serving. These are the answers of a model in
+// memory, computed as in evaluations, for comparison with the model in its file.
 func Predict(ctx context.Context, path string, g *nn.Graph, s train.Source, rows int) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
 	return answer
 }
 
-// jsonText returns a string, which JSON has only of UTF-8, or its bytes in base64.
+// jsonText returns a string, or its bytes in base64 if it is not UTF-8.
 func jsonText(text []byte) any {
 	if utf8.Valid(text) {
 		return string(text)

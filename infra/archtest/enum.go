@@ -12,8 +12,8 @@ import (
 )
 
 // Enum is a type with a closed list of constants, such as the kinds of events, and the types that
-// stand for one constant each. Code that names some of them and passes over the others breaks when
-// one is added. Neither the compiler nor a test of that code notices.
+// stand for one constant each. Code that names some of them and ignores the others breaks when one
+// is added. Neither the compiler nor a test of that code notices.
 type Enum struct {
 	Import string // of the package that declares it
 	Dir    string // of that package

@@ -75,7 +75,7 @@ func parse(root fs.FS, name string) (source, error) {
 func imports(file *ast.File) []string {
 	var paths []string
 	for _, spec := range file.Imports {
-		// The parser has seen a string literal here.
+		// The parser guarantees a string literal here.
 		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
 			paths = append(paths, p)
 		}

@@ -48,7 +48,7 @@ func ParseVocabulary(text string) (Vocabulary, error) {
 	return v, nil
 }
 
-// Place is where a term stands.
+// Place is the position of a term.
 type Place struct {
 	File string
 	Line int

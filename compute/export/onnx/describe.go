@@ -133,7 +133,7 @@ func (d *Description) node(m *message, f field) error {
 	return nil
 }
 
-// initializer adds up what of a TensorProto holds values: raw_data, 9, and the packed lists
+// initializer adds up the fields of a TensorProto with values: raw_data, 9, and the packed lists
 // float_data, int32_data, string_data, int64_data, double_data and uint64_data.
 func (d *Description) initializer(_ *message, f field) error {
 	switch f.number {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// plain are the ops that are an operator each, without attributes. Operators on two operands repeat
-// the narrower one, as the ops do.
+// plain are the ops that become one operator each, without attributes. Operators on two operands
+// repeat the narrower one, as the ops do.
 var plain = map[nn.Op]string{
 	nn.OpMatMul: "MatMul", nn.OpAddBias: "Add", nn.OpAdd: "Add", nn.OpSub: "Sub", nn.OpMul: "Mul", nn.OpDiv: "Div",
 	nn.OpMaximum: "Max", nn.OpMinimum: "Min",
@@ -75,7 +75,7 @@ func (w *writer) log1p(n nn.Node) {
 	w.op("Log", w.names[n.Name], nil, w.inner(n, "sum", "Add", nil, w.in(n, 0), w.constant(n.Name+"/one", floats([]float32{1}))))
 }
 
-// expm1 is exp(x) - 1 = tanh(x/2) (exp(x) + 1), which keeps its digits where x is near 0.
+// expm1 is exp(x) - 1 = tanh(x/2) (exp(x) + 1), which is exact if x is near 0.
 func (w *writer) expm1(n nn.Node) {
 	half := w.inner(n, "half", "Mul", nil, w.in(n, 0), w.constant(n.Name+"/0.5", floats([]float32{0.5})))
 	sum := w.inner(n, "sum", "Add", nil, w.inner(n, "exp", "Exp", nil, w.in(n, 0)), w.constant(n.Name+"/one", floats([]float32{1})))
@@ -203,8 +203,8 @@ func (w *writer) bucket(n nn.Node) {
 	w.op("ReduceSum", w.names[n.Name], attributes(integer("keepdims", 0)), count, axes)
 }
 
-// argMax takes NaN for the smallest number there is, as nn and TensorFlow do; ONNX leaves open what
-// it is.
+// argMax takes NaN for the smallest number there is, as nn and TensorFlow do; ONNX does not specify
+// it.
 func (w *writer) argMax(n nn.Node) {
 	least := w.constant(n.Name+"/least", floats([]float32{-math.MaxFloat32}))
 	number := w.inner(n, "number", "Where", nil, w.inner(n, "nan", "IsNaN", nil, w.in(n, 0)), least, w.in(n, 0))
@@ -212,7 +212,7 @@ func (w *writer) argMax(n nn.Node) {
 	w.op("ArgMax", w.names[n.Name], attributes(integer("axis", 1), integer("keepdims", 1)), finite)
 }
 
-// label looks names up by their place.
+// label looks names up by their index.
 func (w *writer) label(n nn.Node) error {
 	names := &onnxpb.TensorProto{
 		Dims: []int64{int64(len(n.Attr.Vocabulary))}, DataType: proto.Int32(int32(onnxpb.TensorProto_STRING)),

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// writer makes a file's graph. Values of the model have names of their own in the file, since there
-// an output is no other name for a node but a value itself.
+// writer makes a file's graph. Values of the model get separate names in the file, because there an
+// output is a value itself, and not another name for a node.
 type writer struct {
 	file   *onnxpb.GraphProto
 	graph  *nn.Graph
@@ -41,7 +41,7 @@ func newWriter(g *nn.Graph) (*writer, error) {
 	return w, w.reserve()
 }
 
-// reserve gives inputs and outputs the names they have to the outside.
+// reserve gives inputs and outputs their external names.
 func (w *writer) reserve() error {
 	for _, in := range w.graph.Inputs {
 		w.names[in.Name] = in.Name
@@ -108,7 +108,7 @@ func (w *writer) inner(n nn.Node, step, op string, attributes []*onnxpb.Attribut
 	return w.op(op, w.fresh(n.Name+"/"+step), attributes, in...)
 }
 
-// constant writes a tensor under its name, or one like it that is free.
+// constant writes a tensor under its name, or under a similar unused one.
 func (w *writer) constant(name string, t *onnxpb.TensorProto) string {
 	t.Name = proto.String(w.fresh(name))
 	w.file.Initializer = append(w.file.Initializer, t)
@@ -144,7 +144,7 @@ const (
 	producer  = "stoker"
 )
 
-// maxBytes is what protobuf allows a message to have.
+// maxBytes is protobuf's limit for a message.
 const maxBytes = 1<<31 - 1
 
 // Holds reports whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has
@@ -156,7 +156,7 @@ func Holds(op nn.Op) bool {
 // Write writes the graph to a file. Inputs and outputs have its names. inputs describes what to
 // feed to each input, in its order; Write puts that into the file's documentation and, as JSON,
 // into its metadata under "inputs". nil: there is no description. Strings that are looked up are
-// UTF-8, as ONNX wants them. The same graph gives the same bytes.
+// UTF-8, as ONNX requires. The same graph gives the same bytes.
 //
 // An op that can't be written is an error that names its node.
 func Write(path string, g *nn.Graph, inputs []partition.Input) error {
@@ -200,7 +200,7 @@ func operators(domain string, version int64) *onnxpb.OperatorSetIdProto {
 	return &onnxpb.OperatorSetIdProto{Domain: proto.String(domain), Version: proto.Int64(version)}
 }
 
-// explain keeps the notes of the inputs where a runtime gives them to its caller.
+// explain stores the notes of the inputs where a runtime returns them to its caller.
 func explain(model *onnxpb.ModelProto, inputs []partition.Input) error {
 	if inputs == nil {
 		return nil

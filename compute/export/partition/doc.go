@@ -1,6 +1,6 @@
-// Package partition leaves out of a graph what a file format has no words for: look-ups of strings,
-// as a rule. The file has their results as inputs instead, each with a note of what to feed.
+// Package partition removes from a graph the nodes that a file format can't represent: usually
+// look-ups of strings. The file has their results as inputs instead, each with a note of what to
+// feed.
 //
-// How a format writes a graph doesn't live here (compute/export/tflite, compute/export/onnx). Read
-// Graph first.
+// compute/export/tflite and compute/export/onnx write the graphs. Read Graph first.
 package partition

@@ -11,7 +11,7 @@ import (
 // Graph returns the nodes of g that its outputs need and that a file can represent, by holds, and
 // the inputs of such a file, in g's order; an input that replaces a node is where that node was
 // used first. A node may be left out only if it computes an input's ids; another one that can't be
-// held is an error that names it. The result shares params and attributes with g.
+// represented is an error that names it. The result shares params and attributes with g.
 func Graph(g *nn.Graph, holds func(nn.Op) bool) (*nn.Graph, []Input, error) {
 	types, err := g.Types()
 	if err != nil {
@@ -33,7 +33,8 @@ type cutter struct {
 	sources map[string]Source // of the nodes that are left out
 }
 
-// mark goes from the outputs back to what they are computed of, and stops at what is left out.
+// mark follows the graph from the outputs back to their operands, and stops at nodes that are left
+// out.
 func (c *cutter) mark() error {
 	for _, out := range c.whole.Outputs {
 		c.needed[out.Node] = true
@@ -70,7 +71,7 @@ func (c *cutter) leaveOut(n nn.Node) error {
 	return nil
 }
 
-// rest returns what stays, in the order of the whole.
+// rest returns the graph of the nodes that stay, in the order of the whole.
 func (c *cutter) rest() *nn.Graph {
 	r := &nn.Graph{Outputs: c.whole.Outputs}
 	for _, in := range c.whole.Inputs {
@@ -108,7 +109,7 @@ func (c *cutter) describe(inputs []nn.Input) []Input {
 	return all
 }
 
-// Input is one input of a file, and what its caller has to feed.
+// Input is one input of a file, with a description of what its caller has to feed.
 type Input struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`           // float32, int64 or string
@@ -158,15 +159,15 @@ func (s Source) Features() []string {
 
 // Bytes is a string that is not UTF-8.
 type Bytes struct {
-	Raw []byte `json:"raw"` // base64, as JSON has it
+	Raw []byte `json:"raw"` // base64, as usual in JSON
 }
 
 // FarmHash is the Source.Hash of OpHash: TensorFlow's StringToHashBucketFast, from
 // https://github.com/google/farmhash. The 64 bits are taken as an unsigned number.
 const FarmHash = "FarmHash Fingerprint64"
 
-// CrossHash is the Source.Hash of OpCross: what tf.sparse.cross_hashed and Keras's HashedCrossing
-// do. 0xDECAFCAFFE is TensorFlow's default key.
+// CrossHash is the Source.Hash of OpCross: the function of tf.sparse.cross_hashed and Keras's
+// HashedCrossing. 0xDECAFCAFFE is TensorFlow's default key.
 const CrossHash = "FingerprintCat64 from 0xDECAFCAFFE over FarmHash Fingerprint64 of strings, and integers themselves"
 
 func sourceOf(n nn.Node) Source {

@@ -11,10 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// layer is a run of nodes that one FULLY_CONNECTED computes: an OpMatMul, what adds a bias to it,
-// an OpRelu. Nobody else takes what stands between them.
+// layer is a sequence of nodes that one FULLY_CONNECTED computes: an OpMatMul, the addition of a
+// bias, an OpRelu. No other node uses the values between them.
 type layer struct {
-	last string // the node whose value it gives
+	last string // the node whose value it computes
 	bias *nn.Param
 	relu bool
 }
@@ -54,7 +54,7 @@ func layerFrom(n nn.Node, params map[string]*nn.Param, users map[string][]*nn.No
 	return y
 }
 
-// only returns the one user there is, or nil.
+// only returns the only user, or nil if there are none or several.
 func only(users []*nn.Node) *nn.Node {
 	if len(users) != 1 {
 		return nil
@@ -95,7 +95,7 @@ func (l *lowering) dense(n *nn.Node) {
 	l.values[y.last] = newValue(l.emit(op, out))
 }
 
-// Versions of FULLY_CONNECTED, so that a runtime which would answer otherwise refuses the file.
+// Versions of FULLY_CONNECTED, so that a runtime which would have other outputs refuses the file.
 const (
 	eightVersion = 4 // all in int8; runtimes of 2023 know a scale for each column
 	// For weights in int8: older runtimes would use the first column's scale for all.
@@ -164,7 +164,7 @@ func (l *lowering) floats(p *nn.Param, form string, shape []int32, values []floa
 	return l.stored[key]
 }
 
-// newFloats fills t, in half precision where the file has that and all numbers fit.
+// newFloats fills t, in half precision if the file has that and all numbers fit.
 func (l *lowering) newFloats(t tensor, values []float32) int32 {
 	half, ok := halves(values)
 	if l.o.Quantization != Float16 || !ok {
@@ -203,7 +203,7 @@ func columnScales(p *nn.Param) []float32 {
 	return scales
 }
 
-// maxBias leaves headroom in the int32 that a bias is, for what is added to it.
+// maxBias leaves room in the int32 of a bias for the sums that are added to it.
 const maxBias = 1 << 30
 
 // widen makes each column's scale so large that its bias fits into maxBias steps of input*column.

@@ -26,7 +26,7 @@ type Description struct {
 type TensorInfo struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`  // float32, int64, int8 and so on
-	Shape []int32 `json:"shape"` // -1 where it is the caller's choice
+	Shape []int32 `json:"shape"` // -1: the caller chooses
 
 	index int32
 }

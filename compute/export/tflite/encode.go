@@ -15,7 +15,7 @@ const maxBytes = 1 << 30
 // dataAlignment is that of constants, which runtimes use in place.
 const dataAlignment = 16
 
-// encode writes the FlatBuffer. Children come before the table that holds them.
+// encode writes the FlatBuffer. Children come before the table that contains them.
 func (f *file) encode() ([]byte, error) {
 	size := len(f.notes)
 	for _, t := range f.tensors {
@@ -31,7 +31,7 @@ func (f *file) encode() ([]byte, error) {
 
 type encoder struct{ *flatbuffers.Builder }
 
-// offset is where a child stands. 0 is none.
+// offset is the position of a child. 0 is none.
 type offset = flatbuffers.UOffsetT
 
 func (e encoder) model(f *file) offset {
@@ -55,8 +55,8 @@ func (e encoder) model(f *file) offset {
 	return e.EndObject()
 }
 
-// buffers writes what constants hold: the first buffer is empty and stands for none, then comes one
-// for each constant, then the notes, if there are some. last is the index of the last one.
+// buffers writes the values of constants: the first buffer is empty and represents none, then there
+// is one for each constant, then the notes, if there are some. last is the index of the last one.
 func (e encoder) buffers(f *file) (vector offset, last int) {
 	all := []offset{e.buffer(nil)}
 	for _, t := range f.tensors {
@@ -113,7 +113,7 @@ func (e encoder) opCodes(operators []operator) (vector offset, indices []uint32)
 	return e.tables(all...), indices
 }
 
-// largestOldCode is the code that stands for all newer ones in the old field.
+// largestOldCode is the code that represents all newer ones in the old field.
 const largestOldCode = 127
 
 func (e encoder) opCode(code opcode, version int32) offset {

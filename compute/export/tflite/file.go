@@ -20,8 +20,8 @@ type file struct {
 	notes       []byte
 }
 
-// tensor is one value. Data is set for a constant; what is computed has rows as its first
-// dimension, any number of them.
+// tensor is one value. Data is set for a constant; the first dimension of a computed tensor is
+// rows, any number of them.
 type tensor struct {
 	name   string
 	kind   elementType
@@ -38,7 +38,7 @@ type quantization struct {
 	dimension int32
 }
 
-// operator computes tensors from tensors, by index; -1 stands for an operand left out.
+// operator computes tensors from tensors, by index; -1 is an omitted operand.
 type operator struct {
 	code    opcode
 	version int32
@@ -89,7 +89,7 @@ func int32Bytes(values ...int32) []byte {
 
 func int64Bytes(value int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(value)) }
 
-// Quantization says in which numbers a file keeps its weights and computes.
+// Quantization is the type of numbers with which a file stores its weights and computes.
 type Quantization int
 
 // The quantizations. Inputs and outputs are float32 and int64 in all of them, unless
@@ -106,7 +106,7 @@ const (
 	DynamicInt8
 	// Int8 computes in 8 bits from the first product or embedding on, wherever the format has an op
 	// for it, and in float32 before it: there features of wide ranges are brought to a common one.
-	// It needs sample rows, to see how large numbers get.
+	// It needs sample rows, to measure how large numbers get.
 	Int8
 )
 
@@ -115,15 +115,15 @@ type Options struct {
 	Quantization Quantization
 
 	// Samples are rows as the graph takes them, by input, for Int8: a hundred or more that are like
-	// those to come. Larger numbers than theirs are cut off.
+	// the rows of later calls. Larger numbers than theirs are clipped.
 	Samples map[string]nn.Value
 
 	// IntegerIO makes the inputs and outputs of an Int8 file int8 instead of float32, for devices
 	// that support nothing else. Callers find the scales in the file.
 	IntegerIO bool
 
-	// Notes says in words, or JSON, what to feed. It is kept in the file as metadata NotesName; nil
-	// leaves it out.
+	// Notes describe in words, or JSON, what to feed. It is kept in the file as metadata NotesName;
+	// nil leaves it out.
 	Notes []byte
 }
 
@@ -133,15 +133,15 @@ const NotesName = "inputs.json"
 // SignatureKey names the one signature of a file: inputs and outputs as the graph names them.
 const SignatureKey = "serving_default"
 
-// Holds reports whether a file can hold an op: all but those that look strings up.
+// Holds reports whether a file can represent an op: all but those that look strings up.
 func Holds(op nn.Op) bool {
 	_, simple := simpleOf(op)
 	return simple || loweringOf(op) != nil
 }
 
 // Write writes g to path. Inputs and outputs have shape [batch, width], batch being the caller's
-// choice, 1 at first. The same graph gives the same bytes. An op that the file can't hold is an
-// error that names its node.
+// choice, 1 at first. The same graph gives the same bytes. An op that the file can't represent is
+// an error that names its node.
 func Write(path string, g *nn.Graph, o Options) error {
 	f, err := lower(g, o)
 	if err == nil {
@@ -153,7 +153,7 @@ func Write(path string, g *nn.Graph, o Options) error {
 	return nil
 }
 
-// save writes the file, and gives it its name when it is whole.
+// save writes the file, and renames it when it is complete.
 func (f *file) save(path string) error {
 	data, err := f.encode()
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *file) save(path string) error {
 	return os.Rename(path+".part", path)
 }
 
-// customCode is the operator that a runtime's own code stands for.
+// customCode is the operator for a runtime's own code.
 const customCode = 32
 
 // builtinNames are the names of the schema's BuiltinOperator, by code from 0.

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// lowering writes a graph into a file, node by node. The first mistake is kept in err.
+// lowering writes a graph into a file, node by node. The first error is kept in err.
 type lowering struct {
 	file
 	graph  *nn.Graph
@@ -18,11 +18,11 @@ type lowering struct {
 
 	layers    map[string]layer   // by the OpMatMul that begins each
 	inLayer   map[string]bool    // the other nodes of layers
-	weighted  map[string]bool    // nodes that a matrix or a table has a part in
+	weighted  map[string]bool    // nodes that depend on a matrix or a table
 	scalings  map[string]scaling // the ranges of inputs and nodes, from the samples
 	values    map[string]*value  // inputs and nodes done
 	stored    map[string]int32   // params, by name and form
-	constants map[string]int32   // what no param holds
+	constants map[string]int32   // constants that are no param
 }
 
 func lower(g *nn.Graph, o Options) (*file, error) {
@@ -142,7 +142,7 @@ func (l *lowering) rows(n *nn.Node, kind elementType) tensor {
 	return tensor{name: n.Name, kind: kind, shape: []int32{-1, int32(l.types[n.Name].Width)}}
 }
 
-// reshape makes [rows, width] of a tensor that has these elements.
+// reshape reshapes a tensor to [rows, width].
 func (l *lowering) reshape(name string, t int32, width int) int32 {
 	shape := l.ints(-1, int32(width))
 	out := tensor{name: name, kind: l.tensors[t].kind, shape: []int32{-1, int32(width)}, scaled: l.tensors[t].scaled}

@@ -145,7 +145,7 @@ func (l *lowering) resultScaling(n *nn.Node, s simple) scaling {
 }
 
 // loweringOf writes an op that is more than one operator, or has weights; nil for an op that the
-// format can't hold.
+// format can't represent.
 func loweringOf(op nn.Op) func(l *lowering, n *nn.Node) {
 	switch op {
 	case nn.OpMatMul:
@@ -204,8 +204,8 @@ func dropNaN(s steps, x int32) int32 {
 	return s.of(opSelectV2, s.typed(opNotEqual, boolType, x, x), s.l.number(0), x)
 }
 
-// smallNumber is where log1p goes over from the series to the logarithm. The series is off by x^4/5
-// of itself, 2e-7 here; the logarithm of LiteRT by 1e-7 near 1, which is 4e-6 of log(1.03).
+// smallNumber is where log1p changes from the series to the logarithm. The error of the series is
+// x^4/5 of itself, 2e-7 here; the logarithm of LiteRT by 1e-7 near 1, which is 4e-6 of log(1.03).
 const smallNumber = 0.03
 
 // log1p returns log(1 + x), for small x by the series x - x^2/2 + x^3/3 - x^4/4, since 1 + x loses
@@ -256,7 +256,7 @@ func (l *lowering) bucket(n *nn.Node) {
 	l.values[n.Name] = newValue(l.emit(op, l.rows(n, int64Type)))
 }
 
-// argMax gives a list, of which rows are made.
+// argMax writes ARG_MAX, whose list is reshaped to rows.
 func (l *lowering) argMax(n *nn.Node) {
 	axis := l.constant(int32Type, nil, int32Bytes(1))
 	op := operator{code: opArgMax, in: []int32{l.plain(n.In[0]), axis}, options: argMaxOptions()}
@@ -295,7 +295,7 @@ func (l *lowering) cast(n *nn.Node) {
 	l.values[n.Name] = newValue(l.emit(op, l.rows(n, float32Type)))
 }
 
-// oneHot is [rows, width, depth] laid out in rows.
+// oneHot is [rows, width, depth], reshaped to rows.
 func (l *lowering) oneHot(n *nn.Node) {
 	depth := l.constant(int32Type, nil, int32Bytes(int32(n.Attr.Depth)))
 	op := operator{code: opOneHot, in: []int32{l.plain(n.In[0]), depth, l.number(1), l.number(0)}, options: oneHotOptions()}
@@ -304,7 +304,7 @@ func (l *lowering) oneHot(n *nn.Node) {
 	l.values[n.Name] = newValue(l.reshape(n.Name, t, l.types[n.Name].Width))
 }
 
-// embed is the rows of a table, [rows, width, d], laid out in rows. A runtime refuses an index that
+// embed is the rows of a table, [rows, width, d], reshaped to rows. A runtime refuses an index that
 // is out of range.
 func (l *lowering) embed(n *nn.Node) {
 	table, ids := l.params[n.In[1]], l.plain(n.In[0])

@@ -13,7 +13,7 @@ type scaling struct {
 	zero  int32
 }
 
-// What the specification fixes for the results of some ops.
+// The scalings that the specification fixes for the results of some ops.
 var (
 	unitScaling   = scaling{1. / 256, -128} // 0 to 1: LOGISTIC, SOFTMAX
 	signedScaling = scaling{1. / 128, 0}    // -1 to 1: TANH
@@ -58,7 +58,7 @@ func scalingFor(values []float32) scaling {
 	return s.scaling()
 }
 
-// bytes rounds numbers to the nearest steps; what is beyond is cut off.
+// bytes rounds numbers to the nearest steps; numbers beyond are clipped.
 func (s scaling) bytes(values []float32) []byte {
 	b := make([]byte, len(values))
 	for i, v := range values {
@@ -75,7 +75,7 @@ func (t tensor) eight(s scaling) tensor {
 	return t
 }
 
-// calibrate sees how large inputs and nodes get when the sample rows pass through the graph.
+// calibrate measures how large inputs and nodes get in the graph for the sample rows.
 func calibrate(g *nn.Graph, samples map[string]nn.Value) (map[string]scaling, error) {
 	e, err := nn.NewEvaluator(g, g.NodeNames()...)
 	if err != nil {
@@ -103,7 +103,7 @@ func calibrate(g *nn.Graph, samples map[string]nn.Value) (map[string]scaling, er
 	return scalings, nil
 }
 
-// weighted returns the nodes that a matrix or a table has a part in. What comes before prepares
+// weighted returns the nodes that depend on a matrix or a table. The nodes before them prepare
 // features.
 func weighted(g *nn.Graph) map[string]bool {
 	w := map[string]bool{}

@@ -49,7 +49,8 @@ const (
 	quantizationSlots     = 7
 )
 
-// Slots of OperatorCode. The code stands twice: readers of old take the first, as far as it goes.
+// Slots of OperatorCode. The code is there twice: old readers use the first, which can't represent
+// all codes.
 const (
 	opCodeDeprecated = 0
 	opCodeCustom     = 1

@@ -7,7 +7,7 @@ import (
 )
 
 // reader reads a FlatBuffer in place (https://flatbuffers.dev/internals/): it keeps only what was
-// requested. The first fault is kept in err; after it all reads give zero.
+// requested. The first error is kept in err; after it all reads return zero.
 type reader struct {
 	data   io.ReaderAt
 	size   int64
@@ -15,9 +15,8 @@ type reader struct {
 	err    error
 }
 
-// maxRead limits the bytes that a description is made from. In a file as builders make them no byte
-// counts twice, so its size is a limit too; a malicious file may let a million vectors share their
-// elements.
+// maxRead limits the bytes that a description is made from. In a usual file no byte counts twice,
+// so its size is a limit too; a malicious file may let a million vectors share their elements.
 const maxRead = 16 << 20
 
 func newReader(data io.ReaderAt, size int64) *reader {
@@ -82,7 +81,7 @@ func (r *reader) table(at int64) table {
 	return t
 }
 
-// field returns where a slot's value stands, or 0 if the slot is left out.
+// field returns the position of a slot's value, or 0 if the slot is omitted.
 func (t table) field(slot int) int64 {
 	place := int64(4 + 2*slot)
 	if t.err != nil || place+2 > t.slotBytes {
@@ -121,7 +120,7 @@ func (t table) text(slot int) string {
 	return string(b)
 }
 
-// vector is a list of elements of one size; what they are is for the caller to say.
+// vector is a list of elements of one size; the caller knows their type.
 type vector struct {
 	*reader
 	at, count int64
@@ -155,7 +154,7 @@ func (r *reader) span(at, elementBytes int64) vector {
 	return v
 }
 
-// tables goes through a vector of tables.
+// tables iterates over a vector of tables.
 func (v vector) tables(yield func(int, table) bool) {
 	for i := range v.count {
 		t := v.table(v.follow(v.at + 4*i))

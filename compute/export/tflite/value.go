@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// value is where a value of the graph is in the file: as it is, in 8 bits, or both.
+// value is the location of a value of the graph in the file: as it is, in 8 bits, or both.
 type value struct {
 	plain  int32             // float32 or int64; none if only in 8 bits
 	eights map[scaling]int32 // int8, by scaling
@@ -55,11 +55,11 @@ func (l *lowering) eight(name string, s scaling) int32 {
 	return v.eights[s]
 }
 
-// ownEight returns the tensor of a value or a param in 8 bits, of the scaling that scalingOf says.
+// ownEight returns the tensor of a value or a param in 8 bits, with the scaling of scalingOf.
 func (l *lowering) ownEight(name string) int32 { return l.eight(name, l.scalingOf(name)) }
 
-// scalingOf returns the scaling that a value has in 8 bits, or that the samples give it; that of a
-// param holds all its numbers.
+// scalingOf returns the scaling that a value has in 8 bits, or by the samples; that of a param
+// covers all its numbers.
 func (l *lowering) scalingOf(name string) scaling {
 	if p := l.params[name]; p != nil {
 		return scalingFor(p.Values)
@@ -75,7 +75,7 @@ func (l *lowering) scalingOf(name string) scaling {
 	return s
 }
 
-// store adds what write makes of a param as a constant, once for each form.
+// store adds the result of write for a param as a constant, once for each form.
 func (l *lowering) store(p *nn.Param, form string, write func() tensor) int32 {
 	key := p.Name + form
 	t, ok := l.stored[key]
@@ -97,7 +97,7 @@ func shapeOf(p *nn.Param) []int32 {
 }
 
 // constant returns a tensor of fixed elements that no param holds: a shape, an axis, a number. Each
-// is there once.
+// is added once.
 func (l *lowering) constant(kind elementType, shape []int32, data []byte) int32 {
 	key := fmt.Sprint(kind, len(shape), data)
 	t, ok := l.constants[key]
