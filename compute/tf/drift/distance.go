@@ -19,7 +19,7 @@ func (d Distance) String() string {
 	return fmt.Sprintf("feature %q: %s is %.3g", d.Feature, d.Measure, d.Value)
 }
 
-// Measures, those that TensorFlow Data Validation calls drift.
+// The measures that TensorFlow Data Validation uses for drift.
 const (
 	measureNumbers = "Jensen-Shannon divergence"
 	measureLabels  = "L-infinity distance"
@@ -73,8 +73,8 @@ func share(part, rest float64) float64 {
 	return part / (part + rest)
 }
 
-// labelDistance returns the largest difference of a value's frequency. One side without any is 1
-// apart.
+// labelDistance returns the largest difference of a value's frequency. The difference from a side
+// without values is 1.
 func labelDistance(a, b distribution) (farthest float64) {
 	if a.labelled == 0 || b.labelled == 0 {
 		return differInPresence(a.labelled, b.labelled)
@@ -138,9 +138,9 @@ func edgesOf(all ...[]bucket) (edges []float64) {
 	return slices.Compact(edges)
 }
 
-// spread cuts a histogram's buckets at the edges. The result has a number for each edge, of values
-// that are just that; one for each space between two edges; and the numbers of values that are
-// infinite, on either side, or not a number.
+// spread splits a histogram's buckets at the edges. The result has, for each edge, the number of
+// values that are equal to it; one number for each interval between two edges; and the numbers of
+// values that are negative infinity, positive infinity, or not a number.
 func spread(d distribution, edges []float64) []float64 {
 	n := len(edges)
 	cut := make([]float64, 2*n+3)

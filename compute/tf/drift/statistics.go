@@ -118,7 +118,7 @@ func parseFeature(data []byte) (name string, d distribution, err error) {
 				}
 				return nil
 			})
-		case 5, 7: // of bytes and structs: how many there are, and no more
+		case 5, 7: // of bytes and structs: only their number
 			return fields(f.bytes, func(f field) error {
 				if f.number == 1 {
 					return d.common(f.bytes)

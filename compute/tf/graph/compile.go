@@ -31,7 +31,7 @@ type compiler struct {
 	spent   *spent
 }
 
-// spent is what was compiled so far, in a plan and those around it.
+// spent counts what was compiled so far, in a plan and the plans that contain it.
 type spent struct {
 	nodes int
 	grown int64 // bytes of tensors that were computed
@@ -130,7 +130,7 @@ func (s *scope) resolve(ref string) (int, error) {
 	return 0, fmt.Errorf("input %q: node has %d outputs", ref, len(s.slots[name]))
 }
 
-// outputPath returns what follows the node in a reference: name and index of an output.
+// outputPath returns the part of a reference after the node: name and index of an output.
 func outputPath(ref string) []string { return strings.Split(ref, ":")[1:] }
 
 // feed replaces a tensor of the top graph by a slot.
@@ -140,8 +140,8 @@ func (s *scope) feed(tensor string, t tensor.DType, v ops.Value) int {
 	return slot
 }
 
-// outputPlace returns the place of output name:index among all outputs of a node. Either may be
-// left out.
+// outputPlace returns the index of output name:index among all outputs of a node. Either may be
+// omitted.
 func outputPlace(def *nodepb.NodeDef, path []string) (int, error) {
 	place := 0
 	if len(path) > 0 {
@@ -208,7 +208,7 @@ func (s *scope) inputs(def *nodepb.NodeDef) ([]int, error) {
 	return in, nil
 }
 
-// calledFunction returns the function of a node that does nothing but call one.
+// calledFunction returns the function of a node that only calls one.
 func calledFunction(def *nodepb.NodeDef) (string, bool) {
 	switch def.GetOp() {
 	case "PartitionedCall", "StatefulPartitionedCall":
@@ -273,8 +273,8 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	return out, nil
 }
 
-// branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not.
-// Its arguments differ from pass to pass, except variables and tables.
+// branch compiles a function into a plan of its own: a loop's body or a branch of a condition. Its
+// arguments differ from pass to pass, except variables and tables.
 func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*plan, error) {
 	def, ok := s.library[name]
 	if !ok {
@@ -303,12 +303,12 @@ func (s *scope) branch(name string, args []tensor.DType, fixed []ops.Value) (*pl
 
 // Limits of the values that are computed at compile time.
 const (
-	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
+	maxFolded = 1 << 16 // elements of a tensor that is computed at compile time, and kept
 	maxGrown  = 1 << 28 // bytes of all that are kept, except those that the file contains
 )
 
-// fold computes a node whose inputs are known, and says whether it did. If it can't, that may be an
-// error in every run; only the end of the context is one at once.
+// fold computes a node whose inputs are known, and reports whether it did. If the kernel fails,
+// that may be an error in every run; only the end of the context is an error now.
 func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 	if slices.Contains(n.Fixed, nil) {
 		return false, nil
@@ -326,9 +326,9 @@ func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 	return true, nil
 }
 
-// grow counts what a folded node keeps. A constant has in the file what isn't repeated; what else
-// is larger than a tensor that is computed at once is no new one, but an input handed on or a
-// variable.
+// grow counts the bytes that a folded node keeps. The file contains the elements of a constant that
+// aren't repeated. Another tensor that is larger than maxFolded isn't new, but an input that is
+// passed on, or a variable.
 func (s *scope) grow(def *nodepb.NodeDef, out []int) error {
 	for _, slot := range out {
 		t, ok := s.plan.start[slot].(tensor.Tensor)

@@ -12,12 +12,13 @@ import (
 // is i.
 type dataset struct{ path string }
 
-// datasetOps are the ops of the one pipeline that tf.Transform reads a vocabulary of records with.
+// datasetOps are the ops of the only pipeline with which tf.Transform reads a vocabulary of
+// records.
 var datasetOps = []string{"FlatMapDataset", "MapDataset", "RangeDataset", "TFRecordDataset", "TensorSliceDataset", "ZipDataset"}
 
-// findDatasets finds the tensors of the top graph that are such data sets: what functions are
-// called with in the place of an object that is made of an asset. In the top graph itself the
-// asset's path may be that of another machine.
+// findDatasets finds the tensors of the top graph that are such data sets: arguments of functions
+// that represent an object made of an asset. In the top graph itself the asset's path may be that
+// of another machine.
 func (s *Session) findDatasets(tensors map[int32]string) error {
 	m := s.model
 	for id, tensor := range tensors {
@@ -52,7 +53,7 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 }
 
 // datasetOps reports whether there are ops of data sets, and refuses those that are not in the
-// pipeline of tf.Transform. seen are the functions that were looked at: each is once.
+// pipeline of tf.Transform. seen are the functions that were checked: each is checked once.
 func (m *Model) datasetOps(nodes []*nodepb.NodeDef, seen map[string]bool) (found bool, err error) {
 	for _, n := range nodes {
 		is := strings.Contains(n.GetOp(), "Dataset")

@@ -21,7 +21,7 @@ func (s *Session) run(node string) error {
 	return w.visit(s.newScope(), node)
 }
 
-// walk visits nodes, each after those it needs.
+// walk visits nodes, each after those that it needs.
 type walk struct {
 	session *Session
 	done    map[place]bool
@@ -172,13 +172,13 @@ func (s *Session) assigned(in *scope, reference string) (*ops.Variable, error) {
 	return v, nil
 }
 
-// origin is where in the model's bundle a tensor is restored from.
+// origin is the part of the model's bundle from which a tensor is restored.
 type origin struct {
 	key  string
-	part string // "" for the whole tensor; else which part of it, as RestoreV2 has it: "10 4 0,5:-"
+	part string // "" for the whole tensor; else a part of it, in the form of RestoreV2: "10 4 0,5:-"
 }
 
-// saved returns where a tensor comes from that is restored.
+// saved returns the origin of a restored tensor.
 func (s *scope) saved(reference string, depth int) (from origin, ok bool, err error) {
 	def := s.nodes[nodeOf(reference)]
 	if def.GetOp() == "Identity" && depth < maxCalls && len(def.GetInput()) > 0 {

@@ -13,7 +13,7 @@ import (
 // ErrFiles is in the chain of the error if a model's variables or vocabularies can't be read.
 var ErrFiles = errors.New("the model's files are damaged")
 
-// load reads a tensor that was saved.
+// load reads a saved tensor.
 func (s *Session) load(from origin) (tensor.Tensor, error) {
 	if s.bundle == nil {
 		return nil, fmt.Errorf("%w: tensor %q was saved, but there is no %s.index", ErrFiles, from.key, variablesPrefix)

@@ -12,10 +12,10 @@ import (
 // constants.
 const (
 	maxParsed     = 1 << 30
-	overParsed    = 4   // times the size of the file, besides
+	overParsed    = 4   // multiple of the size of the file, in addition
 	messageBytes  = 256 // what a message takes, about
-	elementOfList = 32  // what an element of a list takes that is no message
-	maxNested     = 512 // messages, one within another
+	elementOfList = 32  // bytes of an element of a list that is no message
+	maxNested     = 512 // nested messages
 )
 
 // checkMessages returns an error for bytes whose messages would take far more memory than they are

@@ -42,8 +42,8 @@ func Open(dir string) (*Model, error) {
 	return Parse(dir, data)
 }
 
-// maxModelBytes bounds the graph that is read at once. Vocabularies and variables are files of
-// their own.
+// maxModelBytes limits the graph, which is read at once. Vocabularies and variables are in other
+// files.
 const maxModelBytes = 512 << 20
 
 func read(dir string) ([]byte, error) {
@@ -91,7 +91,7 @@ func Parse(dir string, data []byte) (*Model, error) {
 	return m, m.findAssets()
 }
 
-// assetsCollection is where TensorFlow 1 names the assets.
+// assetsCollection is the collection with TensorFlow 1's names of the assets.
 const assetsCollection = "saved_model_assets"
 
 func (m *Model) findAssets() error {
@@ -172,8 +172,8 @@ func (m *Model) Has(kinds ...string) bool {
 	return false
 }
 
-// harmless are the operations that have no error of their own where they run for their effect
-// alone, and calls, whose functions are looked at by themselves.
+// harmless are the operations that have no errors of their own if they run for their effect alone,
+// and calls, whose functions are checked separately.
 var harmless = []string{
 	"NoOp", "Const", "Identity", "IdentityN", "Placeholder", "PlaceholderWithDefault", "DisableCopyOnRead", "PartitionedCall",
 	"StatefulPartitionedCall", "ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Assign", "AssignVariableOp", "VarIsInitializedOp",
@@ -196,7 +196,7 @@ func (m *Model) MayFailBesides() bool {
 	return false
 }
 
-// mayFail looks at the nodes that others come after, and those that a function waits for.
+// mayFail checks the nodes that others depend on by control, and those that a function waits for.
 func mayFail(nodes []*nodepb.NodeDef, waited map[string]string) bool {
 	named := make(map[string][]*nodepb.NodeDef, len(nodes)) // more than one in a wrong graph
 	for _, n := range nodes {
@@ -227,7 +227,7 @@ func mayFail(nodes []*nodepb.NodeDef, waited map[string]string) bool {
 			if n.GetOp() != "Identity" && n.GetOp() != "IdentityN" {
 				continue
 			}
-			for _, in := range n.GetInput() { // what it passes on runs for the effect, too
+			for _, in := range n.GetInput() { // the inputs that it passes on run for the effect, too
 				run = append(run, nodeOf(in))
 			}
 		}

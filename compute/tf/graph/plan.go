@@ -13,10 +13,10 @@ import (
 // after it has been compiled.
 type plan struct {
 	args    []int          // slots that the caller fills
-	steps   []step         // in an order in which each finds what it needs
+	steps   []step         // each after the steps that it needs
 	results []int          // slots
 	types   []tensor.DType // of the results
-	start   []ops.Value    // by slot: what is there before the first step: constants and tables
+	start   []ops.Value    // by slot: the values before the first step: constants and tables
 	loops   bool           // it may run for a long time
 }
 
@@ -38,7 +38,7 @@ func (p *plan) newFrame(most int, b *ops.Budget) *frame {
 	return &frame{slots: slices.Clone(p.start), call: ops.Call{Most: most, Budget: b}}
 }
 
-// run does the steps. The results are in the frame's slots, and stay there until its next run.
+// run executes the steps. The results are in the frame's slots, and stay there until its next run.
 func (p *plan) run(f *frame, args []ops.Value) error {
 	for i, slot := range p.args {
 		f.slots[slot] = args[i]
@@ -68,7 +68,7 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 // Types returns the dtypes of the results.
 func (p *plan) Types() []tensor.DType { return p.types }
 
-// slotBytes is what a slot of a frame takes.
+// slotBytes is the memory of a slot of a frame.
 const slotBytes = 16
 
 // Apply runs the plan in memory of its own, because a pass of a loop works on the results of the

@@ -71,7 +71,7 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s, node %.200q: op %.100q %s", where, r.Node, r.Op, r.Why)
 }
 
-// mostRefusals is how many nodes an error names.
+// mostRefusals limits the nodes that an error names.
 const mostRefusals = 10
 
 func (e *OpsError) Error() string {
@@ -90,7 +90,7 @@ func (e *OpsError) Unwrap() error { return ErrOps }
 // modelFile is the file of a SavedModel that is read.
 const modelFile = "saved_model.pb"
 
-// otherModelFiles are files that TensorFlow reads in the place of saved_model.pb, or might.
+// otherModelFiles are files that TensorFlow may read instead of saved_model.pb.
 var otherModelFiles = []string{"saved_model.cpb", "saved_model.pbtxt"}
 
 // CheckOps walks all graphs of the SavedModel in m.Dir, with all functions of their libraries,
@@ -133,7 +133,7 @@ type opsCheck struct {
 	assets map[string]bool              // nodes of the graph with the paths of assets
 	files  map[string]bool              // names of assets
 	saved  map[nodeAt]bool              // what the saver runs to save
-	loaded map[nodeAt]bool              // what the saver runs to restore, while a model is loaded
+	loaded map[nodeAt]bool              // the nodes that the saver runs to restore, while a model is loaded
 	served map[nodeAt]bool              // what anything else runs
 	public map[string]bool              // functions that objects of the model name
 	open   map[string]bool              // functions that TensorFlow may call with any arguments
@@ -146,7 +146,7 @@ type body struct {
 	function string
 	args     map[string]int // of a function
 	argNames []string
-	attrs    map[string]string // types of the function's own attributes, by name
+	attrs    map[string]string // types of the function's attributes, by name
 	nodes    map[string]*nodepb.NodeDef
 	list     []*nodepb.NodeDef
 }
@@ -286,7 +286,7 @@ func (c *opsCheck) checkNames() error {
 	return nil
 }
 
-// reservedOps are the ops outside of pureOps that CheckOps looks at by name.
+// reservedOps are the ops outside of pureOps that CheckOps handles by name.
 var reservedOps = map[string]bool{
 	"InitializeTableFromTextFile": true, "InitializeTableFromTextFileV2": true, "MergeV2Checkpoints": true, "PrintV2": true,
 	"RestoreV2": true, "SaveV2": true, "ShardedFilename": true, "ShardedFilespec": true, "TFRecordDataset": true,
@@ -310,8 +310,8 @@ func (c *opsCheck) findAssets() error {
 	return nil
 }
 
-// temporaryFolder is where tf.Transform makes vocabularies, before they are assets. Of those that
-// are records, the path there stays in the graph.
+// temporaryFolder is the directory in which tf.Transform makes vocabularies, before they are
+// assets. The graph keeps that path for those that are files of records.
 const temporaryFolder = "tftransform_tmp"
 
 // temporary reports whether a node of the graph is the local path that an asset had when
@@ -367,8 +367,8 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 }
 
 // refusesAttr returns why an attribute is refused; "" if it isn't. It refuses attributes whose
-// value in TensorFlow might differ from the one that is checked. A placeholder stands for an
-// attribute of the function, which each call sets: types and shapes alone are allowed to be such.
+// value in TensorFlow might differ from the one that is checked. A placeholder represents an
+// attribute of the function, which each call sets: only types and shapes may be placeholders.
 func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
 	if depth >= maxCalls {
 		return "has attributes that are nested too deep"
@@ -423,7 +423,7 @@ var ownStreams = []string{"stdout", "stderr", "log(info)", "log(warning)", "log(
 
 // refusesSaver allows the saver's own ops: a loader runs those that restore, with the path of the
 // model's variables, and nothing runs those that save. A node of the graph that no root reaches is
-// not run: graphs of TensorFlow 1 keep the ops of savers that their training used.
+// never run: graphs of TensorFlow 1 contain the ops of the savers of their training.
 func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	at := nodeAt{b.function, n.GetName()}
 	switch {

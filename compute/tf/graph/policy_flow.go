@@ -14,7 +14,7 @@ import (
 // root is a node of the graph that is run, or a function that is called.
 type root struct{ node, function string }
 
-// saverRoots returns what the model's saver runs to save, and to restore.
+// saverRoots returns the nodes and functions that the model's saver runs to save, and to restore.
 func (c *opsCheck) saverRoots() (save, restore []root) {
 	saver := c.meta.GetSaverDef()
 	return []root{{node: nodeOf(saver.GetSaveTensorName())}}, []root{{node: nodeOf(saver.GetRestoreOpName())}}
@@ -64,8 +64,8 @@ func (c *opsCheck) servedRoots() []root {
 		}
 	}
 	// Any function of the library may be run: loaders make objects callable, optimizers exchange
-	// functions. Only those that the saver calls, and nothing else names, are the saver's own:
-	// exports of TensorFlow 2 save and restore in functions.
+	// functions. Only those that the saver calls and that aren't named elsewhere are the saver's
+	// own: exports of TensorFlow 2 save and restore in functions.
 	for _, function := range c.names {
 		if function != "" && (!saver[function] || c.public[function] || c.open[function]) {
 			roots = append(roots, root{function: function})
@@ -75,9 +75,9 @@ func (c *opsCheck) servedRoots() []root {
 }
 
 // findCallable finds the functions that something other than a node calls. Objects call theirs with
-// the inputs that are bound to them. TensorFlow calls gradients for the functions that they are of,
-// and exchanges functions that implement the same interface, which attributes of functions and
-// nodes name by text.
+// the inputs that are bound to them. TensorFlow calls the gradients of functions, and exchanges
+// functions that implement the same interface, which attributes of functions and nodes name as
+// strings.
 func (c *opsCheck) findCallable() {
 	c.public, c.open = map[string]bool{}, map[string]bool{}
 	objects := c.meta.GetObjectGraphDef()
@@ -117,7 +117,7 @@ func (c *opsCheck) findCallable() {
 	}
 }
 
-// openText marks the functions whose names are texts of an attribute.
+// openText marks the functions whose names are strings of an attribute.
 func (c *opsCheck) openText(a *attrpb.AttrValue) {
 	for _, text := range slices.Concat(a.GetList().GetS(), [][]byte{a.GetS()}) {
 		if function := string(text); function != "" && c.bodies[function] != nil {
@@ -136,8 +136,8 @@ func tensorsOf(info *corepb.TensorInfo) []string {
 	return slices.DeleteFunc(list, func(t string) bool { return t == "" })
 }
 
-// reach returns the nodes that the roots need, by data and by control; of a function that is named,
-// all.
+// reach returns the nodes that the roots need, by data and by control; all nodes of a named
+// function.
 func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 	reached, functions := map[nodeAt]bool{}, map[string]bool{}
 	var open []nodeAt
@@ -176,7 +176,7 @@ func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 	return reached
 }
 
-// flow follows a path back to where it is from.
+// flow follows a path back to its sources.
 type flow struct {
 	*opsCheck
 	// Nodes of the graph whose first output the loader replaces while it initializes.
@@ -188,7 +188,7 @@ type flow struct {
 
 // derives reports whether a tensor comes only from sources, directly, through a variable, as an
 // argument of each call of the function, or as an element of a data set. An argument of a function
-// that nothing is known to call may be anything.
+// without known calls may be anything.
 func (f *flow) derives(b *body, reference string) bool {
 	name := nodeOf(reference)
 	key := b.function + "\x00" + name
@@ -220,7 +220,7 @@ func (f *flow) derives(b *body, reference string) bool {
 }
 
 // firstOutput reports whether a tensor of the graph is the first of its node. A loader replaces
-// that tensor alone.
+// only that tensor.
 func firstOutput(reference string) bool {
 	return reference == nodeOf(reference) || reference == nodeOf(reference)+":0"
 }
@@ -229,7 +229,7 @@ func (f *flow) all(b *body, references []string) bool {
 	return !slices.ContainsFunc(references, func(in string) bool { return !f.derives(b, in) })
 }
 
-// argument is derives for argument i of a function.
+// argument is like derives, for argument i of a function.
 func (f *flow) argument(b *body, i int) bool {
 	for _, site := range f.calls[b.function] {
 		if !f.site(site, b.function, i) {
@@ -249,8 +249,8 @@ func (f *flow) argument(b *body, i int) bool {
 	return f.objects && k >= 0 && k < len(bound) && bound[k] >= 0 && int(bound[k]) < len(objects) && objects[bound[k]].GetAsset() != nil
 }
 
-// site is derives for argument i where a node names the function. The arguments of a loop are
-// results of its body too, and those of a map are elements or other inputs.
+// site is like derives, for argument i at a node that names the function. The arguments of a loop
+// are results of its body too, and those of a map are elements or other inputs.
 func (f *flow) site(site callSite, function string, i int) bool {
 	inputs, first := dataInputs(site.node.GetInput()), 0
 	switch op := site.node.GetOp(); op {
@@ -287,7 +287,7 @@ func (f *flow) variable(b *body, handle string) bool {
 	return true
 }
 
-// handle looks at all that takes the handle of a variable.
+// handle checks all nodes that take the handle of a variable.
 func (f *flow) handle(b *body, handle string) bool {
 	initialised := &flow{opsCheck: f.opsCheck, isSource: f.isSource, objects: f.objects, seen: map[string]bool{}}
 	for _, n := range f.takers[handle] {

@@ -2,10 +2,10 @@ package graph
 
 import "strings"
 
-// pureOps are the ops of TensorFlow 2.21 that compute, or keep what they compute in memory: none
-// opens a file or a connection, starts a process, runs a script, loads a library or ends the
-// process. Ops that aren't here aren't allowed, those that a later TensorFlow has too. The groups
-// are those of TensorFlow's own files of ops.
+// pureOps are the ops of TensorFlow 2.21 that compute, or keep their results in memory: none opens
+// a file or a connection, starts a process, runs a script, loads a library or ends the process. Ops
+// that aren't listed aren't allowed, including those of a later TensorFlow. The groups are those of
+// TensorFlow's own files of ops.
 var pureOps = func() map[string]bool {
 	set := map[string]bool{}
 	for _, name := range strings.Fields(arrayOps + mathOps + neuralOps + sparseTensorOps + textOps + controlOps + memoryOps + variableOps +

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// resource returns what a node gives that stands for a variable or a table, and whether it is such
-// a node. Nodes of one shared_name stand for the same thing.
+// resource returns the variable or table of a node, and whether it is such a node. Nodes of one
+// shared_name have the same one.
 func (s *Session) resource(def *nodepb.NodeDef) (tensor.DType, ops.Value, bool, error) {
 	switch op := def.GetOp(); {
 	case op == "VarHandleOp":
@@ -33,7 +33,7 @@ func (s *Session) resource(def *nodepb.NodeDef) (tensor.DType, ops.Value, bool, 
 
 var tableOps = []string{"HashTableV2", "HashTable", "MutableHashTableV2", "MutableHashTable"}
 
-// isReference holds for the variables of TensorFlow 1, which nodes read without another between.
+// isReference reports whether an op is a variable of TensorFlow 1, which nodes read directly.
 func isReference(op string) bool { return op == "VariableV2" || op == "Variable" }
 
 func sharedName(def *nodepb.NodeDef) string {

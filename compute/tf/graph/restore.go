@@ -11,8 +11,8 @@ import (
 )
 
 // restoreObjects sets the variables that functions capture to what the checkpoint has for their
-// objects, as TensorFlow 2 loads. The node that restores, in the top graph, may set other variables
-// in their place: Keras 3 saves through copies.
+// objects, as TensorFlow 2 loads. The node of the top graph that restores may set other variables
+// instead: Keras 3 saves through copies.
 func (s *Session) restoreObjects(tensors map[int32]string) error {
 	if s.bundle == nil || !slices.ContainsFunc(s.bundle.Variables(), func(v tensorbundle.Variable) bool { return v.Key == tensorbundle.ObjectGraphKey }) {
 		return nil
@@ -34,7 +34,7 @@ func (s *Session) restoreObjects(tensors map[int32]string) error {
 }
 
 // checkpointKeys returns the keys of the values of objects that are variables. Checkpoint and model
-// have trees of objects of their own, which go together by the names of the branches.
+// have separate trees of objects, which are matched by the names of the branches.
 func (m *Model) checkpointKeys(saved []*corepb.TrackableObjectGraph_TrackableObject) map[int32]string {
 	keys := map[int32]string{}
 	if len(m.objects) == 0 || len(saved) == 0 {

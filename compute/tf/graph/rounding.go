@@ -19,8 +19,8 @@ type Rounding struct {
 // compiled next.
 func (s *Session) Round(r Rounding) { s.rounding = r }
 
-// apply changes a tensor that was just read under a name, which decides with the seed what is
-// larger and what smaller.
+// apply changes a tensor that was just read; its name and the seed determine which values become
+// larger or smaller.
 func (r Rounding) apply(name string, t tensor.Tensor) {
 	array, ok := t.(*tensor.Array[float32])
 	if !ok || r.Relative == 0 {

@@ -29,7 +29,7 @@ type Session struct {
 	bundle    *tensorbundle.Bundle // nil for a model without variables
 	variables map[string]*ops.Variable
 	tables    map[string]*ops.Table
-	assets    map[string]string   // by tensor of the top graph that holds the path: the path
+	assets    map[string]string   // the paths, by the tensor of the top graph that contains them
 	datasets  map[string]*dataset // by tensor of the top graph
 
 	limits   Limits
@@ -41,7 +41,7 @@ type Session struct {
 	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef
 }
 
-// variablesPrefix is where a SavedModel keeps its variables, below its folder.
+// variablesPrefix is the prefix of a SavedModel's variables, below its directory.
 var variablesPrefix = filepath.Join("variables", "variables")
 
 // Start restores the variables and initializes the tables. The limits are for the session and for
@@ -81,18 +81,18 @@ func (m *Model) Start(ctx context.Context, limits Limits) (*Session, error) {
 	return s, nil
 }
 
-// begin makes ctx, with the time limit, bound what the session does until the function that is
-// returned is called.
+// begin sets ctx, with the time limit, as the session's context until the returned function is
+// called.
 func (s *Session) begin(ctx context.Context) (end func()) {
 	ctx, end = s.limits.context(ctx)
 	s.budget.Within(ctx)
 	return end
 }
 
-// compiledBytes is what a node that has been compiled takes, besides what its definition holds.
+// compiledBytes is the memory of a compiled node, in addition to that of its definition.
 const compiledBytes = 512
 
-// chargeNode takes what a node's kernel holds: it may keep all attributes.
+// chargeNode charges the memory of a node's kernel, which may keep all attributes.
 func (s *Session) chargeNode(def *nodepb.NodeDef) error {
 	size, ok := s.sizes[def]
 	if !ok {
@@ -135,7 +135,7 @@ func (m *Model) assetPath(i int) (string, error) {
 	return filepath.Join(m.Dir, "assets", name), nil
 }
 
-// isAsset reports whether a path that a graph holds is that of an asset: no other file is read.
+// isAsset reports whether a path in a graph is that of an asset: no other file is read.
 func (s *Session) isAsset(path string) bool {
 	for _, have := range s.assets {
 		if have == path {
@@ -145,7 +145,7 @@ func (s *Session) isAsset(path string) bool {
 	return false
 }
 
-// The collections that name the nodes to run after restoring: the first that is there counts. The
+// The collections that name the nodes to run after restoring: the first existing one counts. The
 // third is TensorFlow 1's own, for graphs without such a node, for example tf.Transform's.
 var initCollections = []string{"saved_model_main_op", "legacy_init_op", "table_initializer"}
 

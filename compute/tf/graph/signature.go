@@ -28,7 +28,7 @@ func (s Signature) Tensors() (inputs, outputs []string) {
 	return slices.Clone(s.in), slices.Clone(s.out)
 }
 
-// initSignature names the node that fills tables. It is no function that can be served.
+// initSignature names the node that fills tables. It is not a signature to serve.
 const initSignature = "__saved_model_init_op"
 
 // Signatures lists the signatures of the model by name. It executes nothing.
@@ -60,7 +60,7 @@ func readSignature(name string, def *corepb.SignatureDef) (Signature, error) {
 	return s, nil
 }
 
-// ports returns the specs of tensors by name, and where they are in the graph.
+// ports returns the specs of tensors by name, and the tensors in the graph.
 func ports(infos map[string]*corepb.TensorInfo) (specs []Spec, references []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(infos)) {
 		s, at, err := port(infos[name])

@@ -85,7 +85,7 @@ func readSpec(v *corepb.StructuredValue) (Spec, error) {
 	return Spec{}, fmt.Errorf("is neither dense, sparse nor ragged: %s", spec.GetTypeSpecClassName())
 }
 
-// maxLevels bounds how deeply ragged tensors nest.
+// maxLevels limits how deeply ragged tensors nest.
 const maxLevels = 16
 
 func raggedSpec(state []*corepb.StructuredValue) (Spec, error) {

@@ -164,7 +164,7 @@ func (d *digester) nodes(nodes []*nodepb.NodeDef, arguments map[string]string) [
 			if j, ok := at[name]; ok {
 				digest = digests[j]
 			}
-			if strings.HasPrefix(in, "^") { // the order of control inputs means nothing
+			if strings.HasPrefix(in, "^") { // the order of control inputs does not matter
 				after = append(after, "after "+digest)
 			} else {
 				parts = append(parts, "input "+digest+" "+port)
@@ -219,7 +219,7 @@ func (d *digester) called(name string) string {
 	return "calls " + strconv.Quote(name)
 }
 
-// maxStructural is how many numbers a constant has that may be an axis, a shape or a permutation.
+// maxStructural limits the numbers of a constant that may be axes, a shape or a permutation.
 const maxStructural = 64
 
 func tensorText(t *tensorpb.TensorProto) string {
@@ -243,8 +243,8 @@ func calledBy(n *nodepb.NodeDef) (names []string) {
 	return names
 }
 
-// inOrder visits each of len(from) things once, after all that it comes from; those in loops, and
-// what comes after loops, last. It doesn't recurse: a graph may be as deep as it is large.
+// inOrder visits each of len(from) elements once, after all its predecessors; the elements in
+// loops, and their successors, last. It doesn't recurse: a graph may be as deep as it is large.
 func inOrder(from [][]int, visit func(i int, looped bool)) {
 	waits, leads := make([]int, len(from)), make([][]int, len(from))
 	var ready []int
@@ -285,7 +285,7 @@ func digestOf(parts ...string) string {
 // assetSizes returns the numbers of lines or records of the asset files.
 func (m *Model) assetSizes() (sizes []int, err error) {
 	for _, asset := range m.assets {
-		// No path leads out of the folder.
+		// No path leads out of the directory.
 		name := filepath.Base(filepath.FromSlash(asset.GetFilename()))
 		size, err := countEntries(filepath.Join(m.Dir, "assets", name))
 		if err != nil {

@@ -52,7 +52,7 @@ func (s *Session) fillFromText(in *scope, def *nodepb.NodeDef) error {
 	return inFile(paths[0], t.Fill(s.budget, keys, values))
 }
 
-// inFile names the vocabulary that an error is about.
+// inFile adds the name of the vocabulary to an error.
 func inFile(path string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%w: vocabulary %s: %w", ErrFiles, filepath.Base(path), err)
@@ -60,7 +60,7 @@ func inFile(path string, err error) error {
 	return nil
 }
 
-// fillFromLists takes keys and values from the graph, or from what was saved.
+// fillFromLists takes keys and values from the graph, or from saved tensors.
 func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 	t, from, err := in.filled(def, 3)
 	if err != nil {

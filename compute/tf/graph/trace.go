@@ -49,7 +49,7 @@ func (m *Model) Trace(name string) (*Trace, error) {
 	return t, t.checkCounts()
 }
 
-// checkCounts makes sure that names and positions can't be off by one.
+// checkCounts checks that the numbers of names and tensors agree.
 func (t *Trace) checkCounts() error {
 	in, out := len(t.Captures), 0
 	for _, s := range t.Inputs {
@@ -90,8 +90,8 @@ func (m *Model) CaptureNodes(captures []int32) ([]string, error) {
 	return references, nil
 }
 
-// calledWith returns the tensors of the top graph by the object that they stand for, as far as
-// calls of functions show.
+// calledWith returns the tensors of the top graph by the object that they represent, as far as
+// calls of functions show it.
 func (m *Model) calledWith() map[int32]string {
 	tensors := map[int32]string{}
 	for _, node := range m.Meta.GetGraphDef().GetNode() {

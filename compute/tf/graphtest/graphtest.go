@@ -76,7 +76,7 @@ func Copy(data []byte, from, to string) ([]byte, error) {
 	return proto.Marshal(&saved)
 }
 
-// begin adds the input, and returns a node that is 0 once the file started is written.
+// begin adds the input, and returns a node that is 0 after the file started is written.
 func (g *graph) begin(started string) (zero string) {
 	g.add("x", "Placeholder", map[string]any{"dtype": typepb.DataType_DT_STRING, "shape": shapeOf(-1)})
 	if started == "" {
@@ -114,7 +114,7 @@ func (g *graph) bomb(zero string) (output string) {
 	return g.add("out", "ExpandDims", map[string]any{"T": float, "Tdim": integer}, "max", "axis") + ":0"
 }
 
-// loop adds a loop in a loop in a loop that would end in some thousand years.
+// loop adds three nested loops that would end in some thousand years.
 func (g *graph) loop(zero string) (output string) {
 	const n = 1 << 23
 	integer := typepb.DataType_DT_INT32

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// broadcast returns the shape of an op on two tensors: a dimension of size 1 is repeated, one that
-// is not there counts as 1.
+// broadcast returns the shape of an op on two tensors: a dimension of size 1 is repeated, a missing
+// one counts as 1.
 func broadcast(a, b []int) ([]int, error) {
 	if slices.Equal(a, b) || len(b) == 0 {
 		return a, nil
@@ -38,7 +38,7 @@ func fromEnd(dims []int, i int) int {
 }
 
 // spread returns the elements of a, repeated to fill dims, which it broadcasts to. The mask is for
-// the index: 0 where a has one element that stands for all, -1 otherwise.
+// the index: 0 if a has one element for all positions, -1 otherwise.
 func spread[T tensor.Element](c *Call, a *tensor.Array[T], dims []int) (data []T, mask int) {
 	if len(a.Data) == 1 {
 		return a.Data, 0
@@ -52,7 +52,8 @@ func spread[T tensor.Element](c *Call, a *tensor.Array[T], dims []int) (data []T
 	return all.Data, -1
 }
 
-// repeatSteps returns the steps of a view of a tensor that is broadcast: 0 along what is repeated.
+// repeatSteps returns the steps of a view of a tensor that is broadcast: 0 along repeated
+// dimensions.
 func repeatSteps(from, to []int) []int {
 	steps := make([]int, len(to))
 	own := tensor.Strides(from)

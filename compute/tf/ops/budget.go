@@ -72,7 +72,7 @@ func (b *Budget) left() int64 {
 	return b.limit - b.held
 }
 
-// chargeText is Charge for the bytes of strings.
+// chargeText is like Charge, for the bytes of strings.
 func (b *Budget) chargeText(bytes int64) error {
 	err := b.Charge(bytes)
 	if err == nil && b != nil {
@@ -145,7 +145,7 @@ const pollEvery = 1 << 16
 // ended. Do recovers it.
 type exceeded struct{ err error }
 
-// must ends the kernel with an error.
+// must ends the kernel if err is not nil.
 func must(err error) {
 	if err != nil {
 		panic(exceeded{err})
@@ -171,19 +171,19 @@ func Do(k Kernel, c *Call) (err error) {
 	return k(c)
 }
 
-// charge takes the bytes of an output.
+// charge charges the bytes of an output.
 func (c *Call) charge(bytes int64) { must(c.Budget.Charge(bytes)) }
 
-// chargeText takes the bytes of a string of an output.
+// chargeText charges the bytes of a string of an output.
 func (c *Call) chargeText(bytes int) { must(c.Budget.chargeText(int64(bytes))) }
 
-// use takes bytes that the kernel needs until it returns.
+// use charges bytes that the kernel needs until it returns.
 func (c *Call) use(bytes int64) {
 	c.charge(bytes)
 	c.scratch += bytes
 }
 
-// drop gives back bytes that the kernel used.
+// drop releases bytes that the kernel used.
 func (c *Call) drop(bytes int64) {
 	c.Budget.Release(bytes)
 	c.scratch -= bytes
@@ -200,13 +200,13 @@ func (c *Call) tick(elements int) {
 	}
 }
 
-// inner returns a call of another kernel, on behalf of this one.
+// inner returns a call of another kernel as a part of this one.
 func (c *Call) inner(in, out []Value) *Call {
 	return &Call{In: in, Out: out, Most: c.Most, Budget: c.Budget}
 }
 
-// chunk returns the end of the elements from start on that are worked on before the context is
-// polled again. mask is 0 where the first element stands for all.
+// chunk returns the end of the elements from start on that are processed before the context is
+// polled again. mask is 0 if the first element is used for all.
 func chunk[T tensor.Element](c *Call, data []T, mask, start, end int) int {
 	texts, ok := any(data).([]string)
 	if !ok {

@@ -83,7 +83,7 @@ func (c *Call) integers(v Value) []int {
 	return tensor.Integers(v)
 }
 
-// places returns those of a view.
+// places returns the indices of a view.
 func (c *Call) places(start int, dims, steps []int) []int {
 	c.use(shapeBytes(dims, 8))
 	return tensor.Offsets(start, dims, steps, c.tick)

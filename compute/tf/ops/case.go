@@ -22,8 +22,8 @@ func buildUpper(n *Node) (Kernel, error) {
 	return changeCase(n, 'a', 'z', func(_ *Call, s string, from, to int) string { return upper.String(validText(s[from:to])) })
 }
 
-// changeCase changes the letters of ASCII between two, or with the encoding utf-8 those of all of
-// Unicode. piece maps s[from:to], which is not large, of the string s.
+// changeCase changes the ASCII letters from first to last, or with the encoding utf-8 all Unicode
+// letters. piece maps s[from:to], which is not large, of the string s.
 func changeCase(n *Node, first, last byte, piece func(c *Call, s string, from, to int) string) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.String}
 	switch encoding := n.Text("encoding", ""); encoding {
@@ -39,7 +39,7 @@ func changeCase(n *Node, first, last byte, piece func(c *Call, s string, from, t
 // pieceSize is the number of bytes of a string that are mapped at a time.
 const pieceSize = 1 << 14
 
-// changeASCII changes the case of the letters between two. Strings without such letters are
+// changeASCII changes the case of the letters from first to last. Strings without such letters are
 // returned as they are.
 func changeASCII(c *Call, s string, first, last byte) string {
 	i := 0
@@ -71,8 +71,8 @@ func changeASCII(c *Call, s string, first, last byte) string {
 // characters, and texts of at most three times its length, before and after.
 const pieceGrowth = 12
 
-// changeUnicode maps a string piece by piece, and charges the pieces and what is made of them
-// before they are made.
+// changeUnicode maps a string piece by piece, and charges the pieces and their results before they
+// are made.
 func changeUnicode(c *Call, s string, mapped func(c *Call, s string, from, to int) string) string {
 	s, _, _ = strings.Cut(s, "\x00") // TensorFlow takes the string to end here
 	scratch := int64(pieceGrowth * min(len(s), pieceSize+utf8.UTFMax))
@@ -117,7 +117,7 @@ func runeBoundary(s string, i int) int {
 	return i // of bytes that are no character
 }
 
-// validText replaces each byte that is no part of a character by U+FFFD.
+// validText replaces each byte that is not part of a character by U+FFFD.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -126,8 +126,8 @@ func validText(s string) string {
 }
 
 // lowerPiece makes pieces lower case. All letters except sigma are mapped independently of their
-// neighbors. Sigma at the end of a word is ς: after a cased letter and before none, case-ignorable
-// characters left out.
+// neighbors. Sigma at the end of a word is ς: after a cased letter and not before one, ignoring
+// case-ignorable characters.
 func lowerPiece(lower cases.Caser) func(c *Call, s string, from, to int) string {
 	return func(c *Call, s string, from, to int) string {
 		piece := s[from:to]
@@ -177,13 +177,13 @@ func casedAfter(c *Call, s string) bool {
 	return false
 }
 
-// cased returns the property Cased of Unicode.
+// cased reports the property Cased of Unicode.
 func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// caseIgnorable returns the property Case_Ignorable of Unicode: marks, modifiers, formats, and what
-// Word_Break has as MidLetter, MidNumLet or Single_Quote.
+// caseIgnorable reports the property Case_Ignorable of Unicode: marks, modifiers, formats, and the
+// characters whose Word_Break is MidLetter, MidNumLet or Single_Quote.
 func caseIgnorable(r rune) bool {
 	if unicode.IsLower(r) || unicode.IsUpper(r) {
 		return false

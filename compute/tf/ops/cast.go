@@ -82,7 +82,7 @@ func convert[T, R number](out []R, in []T) {
 	}
 }
 
-// nonzero returns what becomes true: NaN too, -0 not.
+// nonzero reports whether v becomes true: NaN does, -0 doesn't.
 func nonzero[T number](v T) bool { return v != 0 }
 
 // castFloat truncates to an integer. A number that doesn't fit gives the same result as on x86: the

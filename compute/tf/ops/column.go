@@ -35,7 +35,7 @@ func flushed(floats []float32) []float32 {
 	return floats
 }
 
-// isTiny holds for a float32 whose exponent is that of 0, and whose fraction isn't.
+// isTiny reports whether a float32 is subnormal.
 func isTiny(v float32) bool { return math.Float32bits(v)<<1-1 < 1<<24-1 }
 
 func flush(floats []float32) []float32 {

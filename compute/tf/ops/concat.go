@@ -91,7 +91,7 @@ func buildPack(n *Node) (Kernel, error) {
 	}, n.wantSame()
 }
 
-// buildUnpack returns the inverse of Pack.
+// buildUnpack builds the inverse of Pack.
 func buildUnpack(n *Node) (Kernel, error) {
 	at, parts := n.Integer("axis", 0), n.Integer("num", 0)
 	if err := n.want(0); err != nil {
@@ -114,11 +114,11 @@ func buildUnpack(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// maxOutputs bounds the outputs of a node.
+// maxOutputs limits the outputs of a node.
 const maxOutputs = 1 << 16
 
-// divided cuts t along an axis into parts of the sizes given. The shape of each is as given, or as
-// cut.
+// divided splits t along an axis into parts of the given sizes. The shape of each is as given, or
+// as split.
 func divided(c *Call, t tensor.Tensor, at int, sizes, shape []int) error {
 	rows, width, place := tensor.Count(t.Shape()[:at]), tensor.Count(t.Shape()[at:]), 0
 	inner := tensor.Count(t.Shape()[at+1:])
@@ -193,7 +193,7 @@ func splitAxis(v Value, t tensor.Tensor) (int, error) {
 	return axis(at, len(t.Shape()))
 }
 
-// inferSizes returns sizes that add up to total, the one that is -1 being what is left.
+// inferSizes returns sizes with the sum total: one that is -1 becomes the rest.
 func inferSizes(total int, sizes []int) ([]int, error) {
 	open, left := -1, total
 	for i, s := range sizes {

@@ -13,8 +13,8 @@ type Function interface {
 	// Types are the dtypes of its results.
 	Types() []tensor.DType
 
-	// Apply runs it in memory of its own, of which but the results are released from the budget.
-	// most bounds the elements that a tensor may have.
+	// Apply runs it in memory of its own, which it releases from the budget, except the results.
+	// most limits the elements that a tensor may have.
 	Apply(args []Value, most int, b *Budget) ([]Value, error)
 }
 
@@ -53,7 +53,7 @@ func buildIf(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// truth returns a scalar, or whether there is anything at all.
+// truth returns the value of a scalar, or whether a tensor has elements.
 func truth(v Value) (bool, error) {
 	a, ok := v.(*tensor.Array[bool])
 	if !ok {
@@ -80,10 +80,11 @@ func sameTypes(want []tensor.DType, functions ...Function) error {
 	return nil
 }
 
-// maxPasses bounds a loop. tf.Transform loops over the rows of a batch, or a few times.
+// maxPasses limits the passes of a loop. tf.Transform loops over the rows of a batch, or a few
+// times.
 const maxPasses = 1 << 24
 
-// buildWhile runs a function on its own results while another says so.
+// buildWhile runs a function on its own results while another one returns true.
 func buildWhile(n *Node) (Kernel, error) {
 	condition, err := n.Function("cond", n.In)
 	if err != nil {
@@ -116,7 +117,7 @@ func buildWhile(n *Node) (Kernel, error) {
 			if state, err = body.Apply(state, c.Most, c.Budget); err != nil {
 				return err
 			}
-			c.Budget.Rewind(start, SizeOfNew(state, c.In)) // what the last pass left is garbage
+			c.Budget.Rewind(start, SizeOfNew(state, c.In)) // the values of the previous pass aren't needed any more
 		}
 		return fmt.Errorf("loops more than %d times", maxPasses)
 	}, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element
-// stands for all, -1 otherwise.
+// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 if one element is
+// used for all, -1 otherwise.
 type loop[T, R tensor.Element] func(out []R, a, b []T, ma, mb int)
 
 // pairwise returns the kernel of an op on two tensors that broadcast.
@@ -32,7 +32,7 @@ func pairwise[T, R tensor.Element](f loop[T, R]) Kernel {
 	}
 }
 
-// part returns the elements from start to end, or the one that stands for all.
+// part returns the elements from start to end, or the one that is used for all.
 func part[T tensor.Element](data []T, mask, start, end int) []T {
 	if mask == 0 {
 		return data
@@ -54,7 +54,7 @@ func each[T, R tensor.Element](f func(out []R, in []T)) Kernel {
 	}
 }
 
-// byType is the kernels of an op for the types it is executed for.
+// byType are the kernels of an op for the supported types.
 type byType map[tensor.DType]Kernel
 
 // sameOut returns an op whose output has the type of its inputs.
@@ -118,7 +118,7 @@ func div[T floating](out, a, b []T, ma, mb int) {
 	}
 }
 
-// larger gives NaN where either is NaN, as Go's max does.
+// larger returns NaN if either is NaN, as Go's max does.
 func larger[T number](out, a, b []T, ma, mb int) {
 	for i := range out {
 		out[i] = max(a[i&ma], b[i&mb])
@@ -138,7 +138,7 @@ func squaredDifference[T number](out, a, b []T, ma, mb int) {
 	}
 }
 
-// of makes a loop of a function: for the ops that are rare, or slow by themselves.
+// of makes a loop of a function, for ops that are rare or slow anyway.
 func of[T, R tensor.Element](f func(a, b T) R) loop[T, R] {
 	return func(out []R, a, b []T, ma, mb int) {
 		for i := range out {
@@ -163,7 +163,7 @@ func mulNoNaN[T floating](a, b T) T {
 
 var errDivision = errors.New("integer division by zero")
 
-// divisor returns an op on integers that no divisor may be 0 for.
+// divisor returns an op on integers that refuses a divisor of 0.
 func divisor[T integer](f func(a, b T) T) Kernel {
 	inner := pairwise(of(f))
 	return func(c *Call) error {

@@ -121,7 +121,7 @@ func rangeOf[T int32 | int64](c *Call) (start, limit, step int64, err error) {
 }
 
 // buildOneHot puts the value of input 2 where the index says, that of input 3 elsewhere. An index
-// that is out of range has no place.
+// that is out of range sets no element.
 func buildOneHot(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func buildGather(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1, 2)
 }
 
-// buildGatherFirst is Gather of TensorFlow 1: along the first axis.
+// buildGatherFirst builds Gather of TensorFlow 1, along the first axis.
 func buildGatherFirst(n *Node) (Kernel, error) {
 	if err := n.takes(2); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func buildGatherNd(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1)
 }
 
-// flatIndex returns the place of an index in the first dimensions of a shape.
+// flatIndex returns the offset of an index in the first dimensions of a shape.
 func flatIndex(index, dims []int) (int, error) {
 	flat := 0
 	for d, i := range index {

@@ -8,14 +8,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// list is a TensorList: what a loop over rows leaves. Tensors that were not set are nil.
+// list is a TensorList: the results of a loop over rows. Tensors that were not set are nil.
 type list struct {
 	elements []tensor.Tensor
 	shape    []int // of each tensor, -1 for what is not known
 	bytes    int64 // of all of it
 }
 
-// elementBytes is what a place of a list takes.
+// elementBytes is the memory of an element of a list.
 const elementBytes = 16
 
 // newList returns a list of that many tensors, which are charged when they are set.
@@ -122,7 +122,7 @@ func buildListFromTensor(n *Node) (Kernel, error) {
 	}, n.want(0, tensor.Int32)
 }
 
-// buildListConcat joins the tensors along their first dimension, and gives their lengths.
+// buildListConcat joins the tensors along their first dimension, and returns their lengths.
 func buildListConcat(n *Node) (Kernel, error) {
 	t := tensor.Empty(n.dtype("element_dtype", 0))
 	if t == nil {
@@ -192,7 +192,7 @@ func buildListStack(n *Node) (Kernel, error) {
 	}, n.want(tensor.Variant, tensor.Int32)
 }
 
-// listParts returns the tensors of a list, which all have to be there and of type t.
+// listParts returns the tensors of a list, which must all exist and be of type t.
 func listParts(c *Call, t tensor.Tensor) ([]Value, error) {
 	l, err := listArg(c)
 	if err != nil {

@@ -122,7 +122,7 @@ func floorModFloat[T floating](a, b T) T {
 
 func truncateModFloat[T floating](a, b T) T { return T(math.Mod(float64(a), float64(b))) }
 
-// power multiplies as often as the exponent says, which is refused when it is negative.
+// power multiplies as often as the exponent, which must not be negative.
 func power[T int32 | int64](c *Call) error {
 	for _, v := range arg[T](c, 1).Data {
 		if v < 0 {
@@ -143,7 +143,7 @@ func powInt[T int32 | int64](a, b T) T {
 	return p
 }
 
-// buildCheckNumerics hands on floating point numbers, of which none may be NaN or infinite.
+// buildCheckNumerics returns its floating point numbers, of which none may be NaN or infinite.
 func buildCheckNumerics(n *Node) (Kernel, error) {
 	message := n.Text("message", "")
 	k, err := byType{tensor.Float32: finite[float32](message), tensor.Float64: finite[float64](message)}.pick(n, 1, 0)

@@ -31,12 +31,13 @@ func biasAdd[T number](c *Call) error {
 	return nil
 }
 
-// buildSoftmax returns e^x / sum of e^x over the last dimension, x less its largest.
+// buildSoftmax returns e^x / sum of e^x over the last dimension, after subtracting the largest x.
 func buildSoftmax(n *Node) (Kernel, error) {
 	return byType{tensor.Float32: rowwise(softmax[float32]), tensor.Float64: rowwise(softmax[float64])}.pick(n, 1, 0)
 }
 
-// buildLogSoftmax returns x - log of the sum of e^x over the last dimension, x less its largest.
+// buildLogSoftmax returns x - log of the sum of e^x over the last dimension, after subtracting the
+// largest x.
 func buildLogSoftmax(n *Node) (Kernel, error) {
 	return byType{tensor.Float32: rowwise(logSoftmax[float32]), tensor.Float64: rowwise(logSoftmax[float64])}.pick(n, 1, 0)
 }
@@ -79,7 +80,7 @@ func logSoftmax[T floating](to, from []T) {
 	}
 }
 
-// buildLeakyRelu returns x, or alpha x where x is negative.
+// buildLeakyRelu returns x, or alpha x if x is negative.
 func buildLeakyRelu(n *Node) (Kernel, error) {
 	alpha := float32(0.2) // the op's default
 	if a := n.attr("alpha"); a != nil {

@@ -20,8 +20,8 @@ type Op struct {
 	// other nodes refer to them by these names.
 	Outputs []string
 
-	// widths are, by output, how many tensors it is, for ops whose outputs are lists. nil: one
-	// each.
+	// widths returns the number of tensors of each output, for ops whose outputs are lists. nil:
+	// each output is one tensor.
 	widths func(def *nodepb.NodeDef) []int
 }
 
@@ -60,7 +60,7 @@ func (n *Node) takes(count int) error {
 	return nil
 }
 
-// want checks number and types of the inputs. 0 stands for any type of tensor.
+// want checks number and types of the inputs. 0 is any type of tensor.
 func (n *Node) want(types ...tensor.DType) error {
 	if err := n.takes(len(types)); err != nil {
 		return err

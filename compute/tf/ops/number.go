@@ -72,7 +72,8 @@ func (f format) float(v float64) string {
 
 func (f format) integer(v int64) string { return f.pad(strconv.FormatInt(v, 10)) }
 
-// pad fills up to the width: zeros go behind the sign, "-" means at the end.
+// pad fills s up to the width: with zeros after the sign, with spaces at the end if fill is "-", else
+// with spaces before it.
 func (f format) pad(s string) string {
 	missing := max(0, f.width-len(s))
 	switch {
@@ -91,7 +92,7 @@ func (f format) pad(s string) string {
 	return strings.Repeat(" ", missing) + s
 }
 
-// padText is pad for a string of any length, which it charges before.
+// padText is like pad, for a string of any length, which it charges before.
 func (f format) padText(c *Call, s string) string {
 	c.tick(len(s))
 	if len(s) >= f.width && f.fill != "+" && f.fill != " " {
@@ -136,7 +137,7 @@ func parsing[T tensor.Element](parse func(string) (T, error)) Kernel {
 	}
 }
 
-// parseFloat takes what TensorFlow takes: white space around, infinities and NaN, hexadecimal
+// parseFloat accepts the same as TensorFlow: white space around, infinities and NaN, hexadecimal
 // integers, no digits grouped by "_". A number that is too large is infinite.
 func parseFloat(s string, bits int) (float64, error) {
 	s = strings.Trim(s, blanks)
@@ -161,7 +162,7 @@ func parseInt(s string, bits int) (int64, error) {
 	return strconv.ParseInt(s, 10, bits)
 }
 
-// The groups of element types that ops are made for.
+// The groups of element types that ops support.
 type (
 	integer interface {
 		int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64

@@ -238,7 +238,7 @@ var sparseOps = map[string]Op{
 	"SparseToDense":         built(buildSparseToDense),
 }
 
-// modelOps are those that models have, and transform graphs don't.
+// modelOps are the ops of models that transform graphs don't have.
 var modelOps = map[string]Op{
 	"BatchMatMul":             built(buildBatchMatMul),
 	"BatchMatMulV2":           built(buildBatchMatMul),

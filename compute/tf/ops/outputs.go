@@ -6,9 +6,9 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// firstOutputs are the names of first outputs, with the ops that have them. Of an op with one
-// output that isn't listed it is "output". tensorflow/core/ops has them; a test compares all with
-// TensorFlow's own.
+// firstOutputs are the names of first outputs, with the ops that have them. For an op with one
+// output that isn't listed, it is "output". They are defined in tensorflow/core/ops; a test
+// compares all with TensorFlow's own.
 var firstOutputs = named(map[string][]string{
 	"activations":   {"Elu", "LeakyRelu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"},
 	"dense":         {"SparseToDense"},

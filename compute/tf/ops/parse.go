@@ -13,13 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// parser is what a node reads of serialized tf.Examples: features in the order of its outputs.
+// parser reads the features of serialized tf.Examples for a node, in the order of its outputs.
 type parser struct {
 	spec                  example.Spec
 	sparse, dense, ragged []parsed
 }
 
-// parsed is a feature: its column in the spec, and what it becomes.
+// parsed is a feature: its column in the spec, and its outputs.
 type parsed struct {
 	column int
 	splits tensor.DType // ragged
@@ -44,7 +44,7 @@ func buildParseExample(n *Node) (Kernel, error) {
 	return n.parseExamples(keys[0], keys[1], keys[2], 5)
 }
 
-// buildParseExample1 is ParseExample of TensorFlow 1: each key is an input of its own.
+// buildParseExample1 builds ParseExample of TensorFlow 1: each key is a separate input.
 func buildParseExample1(n *Node) (Kernel, error) {
 	sparse, dense := len(n.types("sparse_types")), len(n.types("Tdense"))
 	if err := n.takes(2 + sparse + 2*dense); err != nil {
@@ -64,7 +64,7 @@ func buildParseExample1(n *Node) (Kernel, error) {
 	return n.parseExamples(keys[:sparse], keys[sparse:], nil, 2+sparse+dense)
 }
 
-// parseExamples makes the kernel; defaults stand from input firstDefault on.
+// parseExamples makes the kernel; defaults are the inputs from firstDefault on.
 func (n *Node) parseExamples(sparse, dense, ragged []string, firstDefault int) (Kernel, error) {
 	types := [3][]tensor.DType{n.types("sparse_types"), n.types("Tdense"), n.types("ragged_value_types")}
 	splits, shapes := n.types("ragged_split_types"), n.attr("dense_shapes").GetList().GetShape()
@@ -126,8 +126,8 @@ func parsedFeature(key string, t tensor.DType) (example.Feature, error) {
 	return f, nil
 }
 
-// parsedDefault returns what fills a dense feature that a row lacks: nil, with which that is an
-// error, if the input is empty.
+// parsedDefault returns the value of a dense feature that a row lacks. It is nil if the input is
+// empty: then such a row is an error.
 func (n *Node) parsedDefault(input int, f example.Feature) (*example.Default, error) {
 	t, ok := n.Fixed[input].(tensor.Tensor)
 	if !ok {
@@ -212,7 +212,7 @@ func (p *parser) decode(c *Call) (*example.Batch, error) {
 // one byte has eight, and columns grow.
 const grownBytes = 16
 
-// columnBytes returns what the columns of a batch take.
+// columnBytes returns the memory of the columns of a batch.
 func columnBytes(b *example.Batch) int64 {
 	bytes := 0
 	for i := range b.Columns {
@@ -242,7 +242,7 @@ func (p *parser) fixedBytes() int64 {
 	return bytes
 }
 
-// put makes the outputs of a batch, which is theirs.
+// put makes the outputs of a batch, which they own.
 func (p *parser) put(c *Call, b *example.Batch) {
 	s, d, r := len(p.sparse), len(p.dense), len(p.ragged)
 	for i, f := range p.sparse {

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// sequenceParser is what a node reads of serialized tf.SequenceExamples: features of the context as
-// a parser has them, and lists of features, each of which has steps and values in them.
+// sequenceParser reads serialized tf.SequenceExamples for a node: features of the context, like a
+// parser, and lists of features, each of which has steps with values.
 type sequenceParser struct {
 	parser
 	lists struct{ sparse, dense, ragged []parsed }
@@ -178,7 +178,7 @@ func stepIndices(old Value, rows int, c *example.Column) (indices, shape Value) 
 }
 
 // padded returns a list of features of one shape as a dense tensor, with zeros or empty strings
-// behind the steps that a row has.
+// after the steps of a row.
 func padded(c *Call, out, rows int, column *example.Column) error {
 	steps := 0
 	for r := range rows {

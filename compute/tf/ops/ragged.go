@@ -12,7 +12,7 @@ import (
 // splits[i] to splits[i+1] of the next dimension.
 type rows [][]int
 
-// check makes sure that each level begins at 0, doesn't fall, and ends where the next has its end.
+// check checks that each level begins at 0, doesn't decrease, and ends at the length of the next.
 func (r rows) check(values int) error {
 	for level, splits := range r {
 		end := values
@@ -26,10 +26,11 @@ func (r rows) check(values int) error {
 	return nil
 }
 
-// CheckSplits makes sure that row splits begin at 0, don't fall, and end at the number of values.
+// CheckSplits makes sure that row splits begin at 0, don't decrease, and end at the number of
+// values.
 func CheckSplits(splits []int, values int) error { return rows{splits}.check(values) }
 
-// widest returns the longest row of a level.
+// widest returns the length of the longest row of a level.
 func (r rows) widest(level int) int {
 	most := 0
 	for i := 1; i < len(r[level]); i++ {
@@ -91,7 +92,7 @@ func buildRaggedToTensor(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// partitions reads the row partitions, in any of the forms that TensorFlow has.
+// partitions reads the row partitions, in any of TensorFlow's forms.
 func partitions(c *Call, kinds []string) (rows, error) {
 	var r rows
 	number := 0
@@ -123,8 +124,8 @@ func partitions(c *Call, kinds []string) (rows, error) {
 	return r, nil
 }
 
-// raggedToTensor cuts and fills up the rows to the shape of input 0, in which -1 means as long as
-// the longest.
+// raggedToTensor truncates and fills up the rows to the shape of input 0, in which -1 means as long
+// as the longest.
 func raggedToTensor(c *Call, r rows, values tensor.Tensor) error {
 	inner := values.Shape()[1:]
 	want := c.ints(0)
@@ -156,7 +157,7 @@ func raggedToTensor(c *Call, r rows, values tensor.Tensor) error {
 	return nil
 }
 
-// filler copies rows of a ragged tensor to their places in a dense one.
+// filler copies rows of a ragged tensor into a dense one.
 type filler struct {
 	call        *Call
 	rows        rows

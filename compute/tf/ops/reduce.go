@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// reducer folds the elements of a group into one.
+// reducer reduces the elements of a group to one.
 type reducer[T, R tensor.Element] func(group []T) R
 
 // reduced returns the kernel of a reduction of input 0 along the axes of input 1.
@@ -40,7 +40,7 @@ func reduced[T, R tensor.Element](f reducer[T, R]) func(keep bool) Kernel {
 // those that are reduced.
 type groups struct {
 	full, outer, outerSteps, inner []int
-	within                         []int // places of a group's elements, from that of its first
+	within                         []int // offsets of a group's elements, from its first one
 	gone                           []bool
 }
 
@@ -78,7 +78,7 @@ func group(c *Call, dims, axes []int) (*groups, error) {
 	return g, nil
 }
 
-// shape returns that of the outcome: the dimensions that go are 1, or not there.
+// shape returns the shape of the result: the reduced dimensions are 1, or removed.
 func (g *groups) shape(keep bool) []int {
 	if !keep {
 		return g.outer
@@ -114,7 +114,8 @@ func reduceNumbers(f32 reducer[float32, float32], f64 reducer[float64, float64],
 	}
 }
 
-// folding goes through a group from a start on, and computes in the type itself.
+// folding applies f to the elements of a group one by one, from start on, and computes in the type
+// itself.
 func folding[T number](start T, f func(a, b T) T) reducer[T, T] {
 	return func(group []T) T {
 		folded := start
@@ -128,7 +129,7 @@ func folding[T number](start T, f func(a, b T) T) reducer[T, T] {
 func plus[T number](a, b T) T  { return a + b }
 func times[T number](a, b T) T { return a * b }
 
-// greatest and least give NaN where either is NaN, as Go's max and min do.
+// greatest and least return NaN if either is NaN, as Go's max and min do.
 func greatest[T number](a, b T) T { return max(a, b) }
 func least[T number](a, b T) T    { return min(a, b) }
 
@@ -140,9 +141,9 @@ func meanInt[T integer](group []T) T { return folding(0, plus[T])(group) / T(max
 func anyOf(group []bool) bool { return slices.Contains(group, true) }
 func allOf(group []bool) bool { return !slices.Contains(group, false) }
 
-// extreme is the op that gives the place of the largest or smallest element along an axis, the
-// first of several. It begins with the least or most finite number at place 0, so that NaN is
-// passed over, and 0 the place of nothing better.
+// extreme returns the op for the index of the largest or smallest element along an axis, the first
+// of several. It begins with the smallest or largest finite number at index 0, so that it ignores
+// NaN, and returns 0 if there is no better number.
 func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64, better64 func(a, b float64) bool,
 	startInt int64, betterInt func(a, b int64) bool,
 ) Op {
@@ -197,8 +198,8 @@ func placed[T number](start T, better func(a, b T) bool, out tensor.DType) Kerne
 func isMore[T cmp.Ordered](a, b T) bool { return a > b }
 func isLess[T cmp.Ordered](a, b T) bool { return a < b }
 
-// cumulated is Cumsum and Cumprod: each element becomes the sum or product of those up to it along
-// an axis.
+// cumulated builds Cumsum and Cumprod: each element becomes the sum or product of those up to it
+// along an axis.
 func cumulated(kernels func(exclusive, reverse bool) byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {

@@ -12,27 +12,27 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about
-// bytes that are no UTF-8: to Go such a byte is a character, in RE2 nothing matches it.
+// pattern is a regular expression of RE2, whose syntax Go has copied. They differ in bytes that are
+// not UTF-8: such a byte is a character for Go, but RE2 never matches it.
 type pattern struct {
 	plain *regexp.Regexp // for texts that are UTF-8
-	torn  *regexp.Regexp // never matches stray, which stands for bytes that are no UTF-8
+	torn  *regexp.Regexp // never matches stray, which replaces bytes that are not UTF-8
 	size  int            // of its program
 }
 
-// maxProgram bounds the program of a pattern, in instructions. RE2 stops at some 350,000 (its
+// maxProgram limits the instructions of a pattern's program. RE2 stops at about 350,000 (its
 // max_mem, 8 MB).
 const maxProgram = 1 << 16
 
-// parseBytes is what a byte of a pattern takes while it is parsed: a class of characters may name
-// hundreds of ranges.
+// parseBytes is the memory for each byte of a pattern while it is parsed: a class of characters may
+// name hundreds of ranges.
 const parseBytes = 8 << 10
 
-// instructionBytes is what an instruction of a program takes, in both programs of a pattern.
+// instructionBytes is the memory of an instruction in both programs of a pattern.
 const instructionBytes = 128
 
-// measure returns how many instructions the program of an expression has, about, and how many
-// characters its classes name.
+// measure estimates the number of instructions of an expression's program, and counts the
+// characters of its classes.
 func measure(re *syntax.Regexp) (instructions, runes int) {
 	instructions, runes = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
@@ -101,18 +101,18 @@ func forbid(re *syntax.Regexp) {
 	}
 }
 
-// matchBytes returns what a match takes, with its groups, in a list that grows.
+// matchBytes returns the memory of a match with its groups, in a list that grows.
 func (p *pattern) matchBytes() int64 { return 48 + 32*int64(p.plain.NumSubexp()+1) }
 
-// longMatch is from what number of bytes times instructions on a search runs concurrently with the
-// kernel, which can leave it then.
+// longMatch is the number of bytes times instructions from which on a search runs concurrently with
+// the kernel, which can then return before it.
 const longMatch = 1 << 20
 
-// find gives the places of all matches and their groups in s, or of the first. They are charged;
-// done gives that back.
+// find returns the positions of all matches and their groups in s, or of the first. They are
+// charged; done releases them.
 func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func()) {
 	if fit := c.Budget.left()/p.matchBytes() + 1; most < 0 && fit < int64(len(s))+2 {
-		most = int(fit) // one more than there is memory for
+		most = int(fit) // one more than fits into the memory
 	}
 	c.tick(len(s))
 	if len(s)*p.size < longMatch {
@@ -125,9 +125,9 @@ func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func(
 	return matches, func() { c.drop(bytes) }
 }
 
-// findConcurrently looks for matches in a goroutine of its own: nothing stops a search, whose time
-// may grow with the square of the text. When the context ends, the search continues until it is
-// done, or the process ends.
+// findConcurrently searches in a separate goroutine, because a search can't be interrupted, and its
+// time may grow with the square of the text. When the context ends, the search continues until it
+// is done, or the process ends.
 func (p *pattern) findConcurrently(c *Call, s string, most int) [][]int {
 	if c.Budget == nil {
 		return p.findNow(c, s, most)
@@ -163,8 +163,8 @@ func (p *pattern) findNow(c *Call, s string, most int) [][]int {
 	return matches
 }
 
-// mend puts stray in the place of bytes that are no UTF-8, and says where in s each byte of the
-// outcome is from.
+// mend replaces bytes that are not UTF-8 by stray, and returns for each byte of the result its
+// position in s.
 func mend(s string) (mended string, from []int) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -181,7 +181,7 @@ func mend(s string) (mended string, from []int) {
 	return b.String(), append(from, len(s))
 }
 
-// rewrite is what a match becomes: text, and the groups named by \0 to \9.
+// rewrite is the replacement of a match: text, and the groups \0 to \9.
 type rewrite []any
 
 func newRewrite(text string, groups int) (rewrite, error) {
@@ -258,7 +258,7 @@ func (p *pattern) replace(c *Call, s string, by rewrite, most int) string {
 		done = m[1]
 	}
 	b = append(b, s[done:]...)
-	return unsafe.String(unsafe.SliceData(b), len(b)) // nothing else has these bytes
+	return unsafe.String(unsafe.SliceData(b), len(b)) // nothing else refers to these bytes
 }
 
 // replacer makes a kernel of the pattern and the rewrite.
@@ -290,8 +290,8 @@ func buildStaticRegexReplace(n *Node) (Kernel, error) {
 	return eachCharged(f), n.want(tensor.String)
 }
 
-// buildRegexReplace returns the same with pattern and rewrite as inputs, which have to be known
-// beforehand.
+// buildRegexReplace builds the same with pattern and rewrite as inputs, which must be known at
+// compile time.
 func buildRegexReplace(n *Node) (Kernel, error) {
 	if err := n.want(tensor.String, tensor.String, tensor.String); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same
-// row.
+// searchOp builds UpperBound and LowerBound: for each value its position among the boundaries of
+// the same row.
 func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 place[int64]) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		out := n.dtype("out_type", tensor.Int32)
@@ -34,7 +34,7 @@ func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 plac
 // place is the number of boundaries, which ascend, that are before v.
 type place[T number] func(boundaries []T, v T) int
 
-// upperBound counts the boundaries that aren't above v: of a NaN all.
+// upperBound counts the boundaries that aren't above v: all for a NaN.
 func upperBound[T number](boundaries []T, v T) int {
 	low, high := 0, len(boundaries)
 	for low < high {
@@ -47,7 +47,7 @@ func upperBound[T number](boundaries []T, v T) int {
 	return low
 }
 
-// lowerBound counts the boundaries that are below v: of a NaN none.
+// lowerBound counts the boundaries that are below v: none for a NaN.
 func lowerBound[T number](boundaries []T, v T) int {
 	low, high := 0, len(boundaries)
 	for low < high {
@@ -89,7 +89,7 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 	}
 }
 
-// buildBucketize returns the op with boundaries as attribute, which tf.Transform doesn't use but
+// buildBucketize builds the op with boundaries as attribute, which tf.Transform doesn't use, but
 // users may.
 func buildBucketize(n *Node) (Kernel, error) {
 	boundaries := n.attr("boundaries").GetList().GetF()
@@ -111,8 +111,8 @@ func buildBucketize(n *Node) (Kernel, error) {
 	return k, nil
 }
 
-// buildTopK gives the largest elements of each row, largest first, and their places. Of equal ones
-// the first comes first.
+// buildTopK builds the op that returns the largest elements of each row, largest first, and their
+// indices. Equal ones stay in order.
 func buildTopK(n *Node) (Kernel, error) {
 	if err := errors.Join(n.takes(2), n.wantInts(1)); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 // unsorted returns an op that reduces the rows of input 0 that have the same segment in input 1, of
-// as many segments as input 2 says. A row of a negative segment is left out.
+// as many segments as input 2. A row of a negative segment is ignored.
 func unsorted(kernels byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(3); err != nil {
@@ -28,7 +28,7 @@ func unsortedNumbers(f32 Kernel, f64 Kernel, i32 Kernel, i64 Kernel) byType {
 	return byType{tensor.Float32: f32, tensor.Float64: f64, tensor.Int32: i32, tensor.Int64: i64}
 }
 
-// intoSegments folds with f, from start on: what a segment without rows has.
+// intoSegments reduces with f, from start on, which is the value of a segment without rows.
 func intoSegments[T number](start T, f func(a, b T) T) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
@@ -85,8 +85,8 @@ func under[T number](a, b T) T {
 	return b
 }
 
-// sortedSegments is SegmentSum and its like: segments don't fall, and the last says how many there
-// are.
+// sortedSegments builds SegmentSum and similar ops: segments don't decrease, and the last one
+// determines their number.
 func sortedSegments(kernels byType) Op {
 	return Op{Build: func(n *Node) (Kernel, error) {
 		if err := n.takes(2); err != nil {
@@ -144,7 +144,7 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 			if id >= segments {
 				return fmt.Errorf("segment %d of %d", id, segments)
 			}
-			// TensorFlow leaves the separator out after nothing but empty strings.
+			// TensorFlow omits the separator after only empty strings.
 			if id >= 0 && sizes[id] > 0 {
 				c.chargeText(len(separator))
 				sizes[id] += len(separator)

@@ -7,8 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three
-// broadcast.
+// buildSelect selects from input 1 where input 0 is true, else from input 2. All three broadcast.
 func buildSelect(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
 		return nil, err
@@ -34,8 +33,8 @@ func buildSelect(n *Node) (Kernel, error) {
 	return nil, n.wantAt(1, tensor.Float32)
 }
 
-// buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or
-// selects the rows.
+// buildSelectRows builds Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too,
+// or selects the rows.
 func buildSelectRows(n *Node) (Kernel, error) {
 	pick, err := buildSelect(n)
 	if err != nil {
@@ -80,7 +79,7 @@ func selected[T tensor.Element](c *Call) error {
 	return nil
 }
 
-// buildClip returns min(max(x, input 1), input 2).
+// buildClip builds min(max(x, input 1), input 2).
 func buildClip(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func buildClip(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// buildWhere gives the indices of all elements that are true, or not 0.
+// buildWhere builds the op for the indices of all elements that are true, or not 0.
 func buildWhere(n *Node) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.Int64}
 	if err := n.want(0); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildSetOperation takes the last dimension of two tensors as sets, and gives what the operation
-// leaves as a sparse tensor.
+// buildSetOperation takes the last dimension of two tensors as sets, and returns the result of the
+// operation as a sparse tensor.
 func buildSetOperation(n *Node) (Kernel, error) {
 	operation := n.Text("set_operation", "")
 	keep, ok := setOperations[operation]

@@ -7,7 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildIdentity hands on: the ops that differ only in training, or in what runs before what.
+// buildIdentity builds the ops that return their input: they differ only in training, or in the
+// order of execution.
 func buildIdentity(n *Node) (Kernel, error) {
 	n.Out = n.In[:min(1, len(n.In))]
 	return func(c *Call) error { c.Out[0] = c.In[0]; return nil }, n.takes(1)
@@ -18,7 +19,7 @@ func buildIdentityN(n *Node) (Kernel, error) {
 	return func(c *Call) error { copy(c.Out, c.In); return nil }, nil
 }
 
-// buildEnsureShape hands on a tensor whose shape is as the attribute says; -1 there is any size.
+// buildEnsureShape builds the op that returns a tensor of the attribute's shape; -1 is any size.
 func buildEnsureShape(n *Node) (Kernel, error) {
 	if n.attr("shape").GetShape().GetUnknownRank() {
 		return buildIdentity(n)
@@ -36,7 +37,7 @@ func buildEnsureShape(n *Node) (Kernel, error) {
 	}, n.want(0)
 }
 
-// integerOut gives shapes and sizes, as int32 or int64.
+// integerOut returns shapes and sizes, as int32 or int64.
 func integerOut(n *Node, list func(t tensor.Tensor) []int, isScalar bool) (Kernel, error) {
 	out := n.dtype("out_type", tensor.Int32)
 	n.Out = []tensor.DType{out}
@@ -81,7 +82,7 @@ func buildRank(n *Node) (Kernel, error) {
 	return integerOut(n, func(t tensor.Tensor) []int { return []int{len(t.Shape())} }, true)
 }
 
-// reshaped gives input 0 the dimensions that are made from its own and input 1.
+// reshaped reshapes input 0 to dimensions that are computed from its own and input 1.
 func reshaped(n *Node, inputs int, dims func(c *Call, t tensor.Tensor) ([]int, error)) (Kernel, error) {
 	if err := n.takes(inputs); err != nil {
 		return nil, err
@@ -110,9 +111,9 @@ func buildReshape(n *Node) (Kernel, error) {
 	return reshaped(n, 2, func(c *Call, t tensor.Tensor) ([]int, error) { return inferShape(t.Shape(), c.ints(1)) })
 }
 
-// inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the
-// number of elements, and what the dimension is follows from the dimensions that aren't: (0, 4) as
-// (-1, 0) is (4, 0).
+// inferShape fills in the dimension -1, of which there may be one. If another is 0, so is the
+// number of elements, and the dimension follows from the dimensions that aren't: (0, 4) as (-1, 0)
+// is (4, 0).
 func inferShape(from, dims []int) ([]int, error) {
 	open, known, empty := -1, 1, false
 	for i, d := range dims {
@@ -162,7 +163,7 @@ func axis(at, rank int) (int, error) {
 	return (at + rank) % rank, nil
 }
 
-// buildSqueeze takes away dimensions of size 1: those named, or all.
+// buildSqueeze removes dimensions of size 1: those named, or all.
 func buildSqueeze(n *Node) (Kernel, error) {
 	named := n.ints("squeeze_dims")
 	return reshaped(n, 1, func(_ *Call, t tensor.Tensor) ([]int, error) {
@@ -187,7 +188,7 @@ func buildSqueeze(n *Node) (Kernel, error) {
 	})
 }
 
-// buildBroadcastArgs returns the shape that two shapes broadcast to.
+// buildBroadcastArgs builds the op for the shape that two shapes broadcast to.
 func buildBroadcastArgs(n *Node) (Kernel, error) {
 	if err := n.takes(2); err != nil {
 		return nil, err

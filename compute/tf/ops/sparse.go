@@ -16,7 +16,7 @@ type Coords struct {
 	Dims    []int         // its dense shape
 }
 
-// sparseArg returns a sparse tensor as ops take it: in three inputs from place at on.
+// sparseArg returns the sparse tensor of the three inputs from at on.
 func sparseArg(c *Call, at int) (Coords, error) {
 	s := Coords{indices: c.ints(at), Values: c.tensor(at + 1), Dims: c.ints(at + 2)}
 	shape := c.tensor(at).Shape()
@@ -46,15 +46,15 @@ func (s Coords) Index(i int) []int { return s.indices[i*len(s.Dims) : (i+1)*len(
 // sparseOutputs are the names of three outputs that make a sparse tensor.
 var sparseOutputs = []string{"output_indices", "output_values", "output_shape"}
 
-// putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices
-// and the shape given.
+// putSparse makes outputs 0, 1 and 2 of some values of the sparse tensor, with the given indices
+// and shape.
 func putSparse(c *Call, s Coords, from, indices, dims []int) {
 	copyInts(newOutput[int64](c, 0, len(from), len(dims)).Data, indices)
 	c.take(c.newOutputLike(1, s.Values, len(from)), s.Values, from)
 	copyInts(newOutput[int64](c, 2, len(dims)).Data, dims)
 }
 
-// wantSparse checks the three inputs of a sparse tensor from place at on.
+// wantSparse checks the three inputs of a sparse tensor from at on.
 func (n *Node) wantSparse(at int) error {
 	if len(n.In) < at+3 {
 		return fmt.Errorf("has %d inputs", len(n.In))
