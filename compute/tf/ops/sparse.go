@@ -105,7 +105,7 @@ func sparseToDense(c *Call, validate bool) error {
 	return nil
 }
 
-// placesOf turns indices into places in a tensor of shape dims.
+// placesOf converts indices to offsets in a tensor of shape dims.
 func placesOf(indices tensor.Tensor, dims []int, ascending bool) ([]int, error) {
 	switch a := indices.(type) {
 	case *tensor.Array[int32]:
@@ -171,8 +171,8 @@ func counting(n int) []int {
 	return list
 }
 
-// buildSparseReshape gives a sparse tensor, of indices in input 0 and dense shape in input 1,
-// another shape.
+// buildSparseReshape changes the shape of a sparse tensor, of indices in input 0 and dense shape in
+// input 1.
 func buildSparseReshape(n *Node) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.Int64, tensor.Int64}
 	return func(c *Call) error {
@@ -205,7 +205,7 @@ func buildSparseReshape(n *Node) (Kernel, error) {
 	}, n.want(tensor.Int64, tensor.Int64, tensor.Int64)
 }
 
-// buildSparseSlice cuts out a box: from input 3 on, of the size of input 4 or what is left.
+// buildSparseSlice cuts out a box: from input 3 on, of the size of input 4, or of the rest.
 func buildSparseSlice(n *Node) (Kernel, error) {
 	if err := n.takes(5); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func shifted(index, start, dims []int) (at []int, inside bool) {
 	return at, true
 }
 
-// buildSparseConcat joins sparse tensors, whose parts come one kind after another: all indices, all
+// buildSparseConcat joins sparse tensors, whose inputs are grouped by kind: all indices, all
 // values, all shapes.
 func buildSparseConcat(n *Node) (Kernel, error) {
 	parts, dim := n.Integer("N", 0), n.Integer("concat_dim", 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// crossing is one column of a cross: what each row's values are crossed as.
+// crossing is one column of a cross: the crossed form of each row's values.
 type crossing[T any] [][]T
 
 // buildSparseCross hashes every combination of the values that a row has in the columns, sparse
@@ -29,7 +29,8 @@ func buildSparseCross(n *Node) (Kernel, error) {
 	return func(c *Call) error { return crossed(c, parts, fingerprintAt, join) }, n.wantCross(parts, len(n.In))
 }
 
-// buildSparseCrossV2 joins the values of every combination as text, by what the last input holds.
+// buildSparseCrossV2 joins the values of every combination as text, with the last input between
+// them.
 func buildSparseCrossV2(n *Node) (Kernel, error) {
 	parts, last := n.Integer("N", 0), len(n.In)-1
 	if last < 0 {
@@ -68,8 +69,8 @@ func (n *Node) wantCross(parts, inputs int) error {
 	return nil
 }
 
-// hashCross joins fingerprints, and takes them modulo the number of buckets, 0 for as many as there
-// can be.
+// hashCross joins fingerprints, and takes them modulo the number of buckets, 0: as many as
+// possible.
 func hashCross(key uint64, buckets int) func([]uint64) int64 {
 	modulus := uint64(buckets)
 	if buckets == 0 {
@@ -92,7 +93,8 @@ func textAt(t tensor.Tensor, i int) string {
 	return t.(*tensor.Array[string]).Data[i]
 }
 
-// crossed makes the outputs: at is what a value is crossed as, join makes one of a combination.
+// crossed makes the outputs: at returns the crossed form of a value, join the result for a
+// combination.
 func crossed[T any, R tensor.Element](c *Call, parts int, at func(tensor.Tensor, int) T, join func([]T) R) error {
 	columns, rows, err := crossColumns(c, parts, at)
 	if err != nil {
@@ -166,7 +168,7 @@ func fingerprintAt(t tensor.Tensor, i int) uint64 {
 	return farmHash(t.(*tensor.Array[string]).Data[i])
 }
 
-// cross goes through the combinations of each row, the last column fastest.
+// cross iterates over the combinations of each row, the last column fastest.
 func cross[T any, R tensor.Element](c *Call, columns []crossing[T], rows int, join func([]T) R) error {
 	var indices []int64
 	var values []R

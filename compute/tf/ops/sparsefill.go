@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// buildFillEmptyRows gives each row without values one: the default, at the start of the row. It
-// says too which rows those are, and where each value went.
+// buildFillEmptyRows adds one value to each row without values: the default, at the start of the
+// row. It also returns which rows those are, and the new position of each value.
 func buildFillEmptyRows(n *Node) (Kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// sparseReduction is SparseReduceSum and SparseReduceMax, and with an outcome that is sparse again,
+// sparseReduction builds SparseReduceSum and SparseReduceMax, and, with a sparse result,
 // SparseReduceSumSparse.
 func sparseReduction(kernels func(r sparseReducer) byType, sparse bool) Op {
 	made := Op{Build: func(n *Node) (Kernel, error) {
@@ -47,7 +47,7 @@ func sparseMaxima(r sparseReducer) byType {
 	}
 }
 
-// reduceSparse reduces the existing values. Where there are none the outcome is 0.
+// reduceSparse reduces the existing values. If there are none, the result is 0.
 func reduceSparse[T number](r sparseReducer, f func(a, b T) T) Kernel {
 	return func(c *Call) error {
 		s, err := sparseArg(c, 0)
@@ -101,7 +101,7 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 	return nil
 }
 
-// sumsByPlace folds by the place in the outcome, and lists the places.
+// sumsByPlace reduces by the position in the result, and lists the positions.
 func sumsByPlace[T number](c *Call, s Coords, gone []bool, keep bool, dims []int, f func(a, b T) T) (map[int]T, []int, error) {
 	values := s.Values.(*tensor.Array[T]).Data
 	sums, order := map[int]T{}, []int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// scale is what the sum of a segment of some rows is divided by.
+// scale returns the divisor of the sum of a segment with so many rows.
 type scale func(rows int) float64
 
 func ofSum(int) float64        { return 1 }
@@ -17,8 +17,8 @@ func ofMean(rows int) float64  { return float64(rows) }
 func ofSqrtN(rows int) float64 { return math.Sqrt(float64(rows)) }
 
 // sparseSegments adds up rows of input 0, those of the indices in input 1, by the segments in input
-// 2, which don't fall. Segments without rows are 0. How many segments there are is what the last
-// says, or input 3.
+// 2, which don't decrease. Segments without rows are 0. The number of segments is one more than the
+// last one, or input 3.
 func sparseSegments(by scale, numbered bool) Op {
 	inputs := 3
 	if numbered {
@@ -80,7 +80,8 @@ func sumRows[T floating](c *Call, by scale) error {
 	return nil
 }
 
-// countSegments returns input 3, or one more than the last of the segments, which must not fall.
+// countSegments returns input 3, or one more than the last of the segments, which must not
+// decrease.
 func countSegments(c *Call, ids []int) (int, error) {
 	segments := 0
 	for i, id := range ids {

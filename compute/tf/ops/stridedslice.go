@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// slicer is the attributes of a StridedSlice: bit i of a mask is about place i of begin, end and
+// slicer is the attributes of a StridedSlice: bit i of a mask is for element i of begin, end and
 // strides.
 type slicer struct{ begin, end, ellipsis, newAxis, shrink int }
 
@@ -29,7 +29,7 @@ func buildStridedSlice(n *Node) (Kernel, error) {
 	}, anyThenInts(n, 1, 2, 3)
 }
 
-// view returns what x[begin:end:stride, ...] is of a tensor of shape from, as in Python.
+// view returns the view x[begin:end:stride, ...] of a tensor of shape from, as in Python.
 func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []int, err error) {
 	if len(begin) != len(end) || len(end) != len(strides) || len(begin) > 31 {
 		return 0, nil, nil, fmt.Errorf("slice begins at %v, ends at %v and has strides %v", begin, end, strides)
@@ -39,7 +39,7 @@ func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []
 	for i := range begin {
 		bit := 1 << i
 		switch {
-		case s.ellipsis&bit != 0: // as many dimensions as the places after it leave
+		case s.ellipsis&bit != 0: // as many dimensions as the elements after it leave
 			for rest := len(from) - s.consumed(i+1, len(begin)); axis < rest; axis++ {
 				keep(from[axis], own[axis])
 			}
@@ -69,7 +69,7 @@ func (s slicer) view(from, begin, end, strides []int) (start int, dims, steps []
 	return start, dims, steps, nil
 }
 
-// consumed returns how many dimensions the places from i on are about.
+// consumed returns how many dimensions the elements from i on are for.
 func (s slicer) consumed(i, places int) int {
 	n := 0
 	for ; i < places; i++ {
@@ -85,7 +85,7 @@ func (s slicer) along(dim, begin, end, stride, bit int) (first, size int, err er
 	if stride == 0 {
 		return 0, 0, fmt.Errorf("stride is 0")
 	}
-	if s.shrink&bit != 0 { // one element: the masks don't matter
+	if s.shrink&bit != 0 { // one element: the masks have no effect
 		if begin < 0 {
 			begin += dim
 		}

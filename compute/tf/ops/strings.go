@@ -38,7 +38,7 @@ func eachCharged[T tensor.Element](f func(*Call, T) string) Kernel {
 	}
 }
 
-// joinedSize returns how long strings are together, with what stands between them.
+// joinedSize returns the total length of strings, with the separators between them.
 func joinedSize(parts []string, separator string) int {
 	size := len(separator) * max(0, len(parts)-1)
 	for _, p := range parts {
@@ -79,8 +79,8 @@ func countCharacters(s string) int32 {
 	return n
 }
 
-// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to
-// be equal.
+// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes must be
+// equal.
 func buildStringJoin(n *Node) (Kernel, error) {
 	separator := n.Text("separator", "")
 	n.Out = []tensor.DType{tensor.String}
@@ -117,14 +117,14 @@ func buildStringJoin(n *Node) (Kernel, error) {
 	}, nil
 }
 
-// buildSplitStrings cuts at a separator, or where that is empty at white space.
+// buildSplitStrings splits at a separator, or at white space if that is empty.
 func buildSplitStrings(n *Node) (Kernel, error) {
 	most := n.Integer("maxsplit", -1)
 	return splitting(n, func(line, separator string) []string { return splitLine(line, separator, most) })
 }
 
-// buildSplitAtAny returns the op that was before: it cuts at each of some bytes, or where there are
-// none of them between all bytes.
+// buildSplitAtAny builds the older op: it splits at each of some bytes, or, if there are none of
+// them, between all bytes.
 func buildSplitAtAny(n *Node) (Kernel, error) {
 	skip := n.Boolean("skip_empty", true)
 	return splitting(n, func(line, separators string) []string {
@@ -151,7 +151,7 @@ func buildSplitAtAny(n *Node) (Kernel, error) {
 	})
 }
 
-// splitting cuts a list of strings into a sparse tensor.
+// splitting splits a list of strings into a sparse tensor.
 func splitting(n *Node, split func(line, separator string) []string) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.Int64, tensor.String, tensor.Int64}
 	return func(c *Call) error {
@@ -180,7 +180,7 @@ func splitting(n *Node, split func(line, separator string) []string) (Kernel, er
 	}, n.want(tensor.String, tensor.String)
 }
 
-// splitLine cuts as Python's str.split does.
+// splitLine splits as Python's str.split does.
 func splitLine(line, separator string, most int) []string {
 	if separator != "" {
 		if most > 0 {
@@ -201,7 +201,7 @@ func splitLine(line, separator string, most int) []string {
 	return words
 }
 
-// buildSubstr cuts bytes out: from input 1 on, as many as input 2 says or as there are.
+// buildSubstr extracts bytes: from input 1 on, as many as input 2, or as there are.
 func buildSubstr(n *Node) (Kernel, error) {
 	n.Out = []tensor.DType{tensor.String}
 	if unit := n.Text("unit", "BYTE"); unit != "BYTE" {

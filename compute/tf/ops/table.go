@@ -13,7 +13,7 @@ type Table struct {
 
 	name string
 	size int
-	impl Value // *mapped[K, V]; nil for a table that nothing has filled
+	impl Value // *mapped[K, V]; nil for a table that was not filled
 }
 
 // mapped is a table of known types.

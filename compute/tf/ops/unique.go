@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// uniqueOp is Unique and UniqueWithCounts. A NaN is like no other.
+// uniqueOp builds Unique and UniqueWithCounts. A NaN differs from every other one.
 func uniqueOp(counts bool) Op {
 	outputs := []string{"y", "idx"}
 	if counts {

@@ -7,7 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// viewed makes output 0 of elements of input 0, as a view has them: its start, dims and steps.
+// viewed makes output 0 of the elements of a view of input 0, by its start, dims and steps.
 func viewed(c *Call, start int, dims, steps []int) {
 	t := c.tensor(0)
 	out := c.newOutputLike(0, t, dims...)

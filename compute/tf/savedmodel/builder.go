@@ -27,7 +27,7 @@ type builder struct {
 	functions  []*function
 	objects    *objects
 	signatures map[string]*corepb.SignatureDef
-	inits      []string // top nodes that have to run before the first request
+	inits      []string // top nodes that must run before the first request
 
 	params map[string]capture
 	tables map[string]capture
@@ -36,7 +36,7 @@ type builder struct {
 	assets []asset
 
 	transform *transform // nil without a transform graph
-	number    int64      // the highest one at the end of a function's name
+	number    int64      // the highest number at the end of a function's name
 }
 
 func newBuilder(m Model) (*builder, error) {
@@ -53,7 +53,7 @@ func newBuilder(m Model) (*builder, error) {
 	}, nil
 }
 
-// build makes the parts in the order in which they need each other.
+// build makes the parts, each after those that it needs.
 func (b *builder) build() error {
 	if err := b.addVariables(b.model.Graph.Params); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (b *builder) addTransform(g *transformGraph) (err error) {
 	return nil
 }
 
-// addTransformed adds a signature that gives the dense transformed features.
+// addTransformed adds a signature that returns the dense transformed features.
 func (b *builder) addTransformed(key string) {
 	s := b.newSignature(key)
 	values := s.transformed(b.transform, s.takes([]tensorSpec{examplesInput})["examples"])
@@ -132,13 +132,13 @@ func (b *builder) addServing() error {
 }
 
 // numbered ends a function's name with a number that no other function of the model has, as
-// fingerprints want it.
+// fingerprints require.
 func (b *builder) numbered(name string) string {
 	b.number++
 	return fmt.Sprintf("%s%s_%d", functionPrefix, name, b.number)
 }
 
-// exampleInputs makes the graph's inputs out of serialized examples.
+// exampleInputs makes the graph's inputs from serialized examples.
 func (b *builder) exampleInputs(s *signature, examples edge) (map[string]edge, error) {
 	if b.transform == nil {
 		return s.rawInputs(b.model, examples)
@@ -194,7 +194,8 @@ func (b *builder) addPrediction(s *signature, inputs map[string]edge, more ...re
 	return nil
 }
 
-// finish closes the model: saver, init op, object graph. After it nothing may be added.
+// finish completes the model with the saver, the init op and the object graph. Nothing may be added
+// after it.
 func (b *builder) finish() (*corepb.SavedModel, error) {
 	objects, err := marshal(b.objects.checkpoint())
 	if err != nil {

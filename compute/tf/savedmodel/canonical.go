@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// marshal encodes a message so that equal messages have equal bytes, and these are what
-// TensorFlow's C++ writes when it is deterministic: maps in the order of their keys, fields in the
-// order of their numbers. Go alone puts the fields of oneofs last.
+// marshal encodes a message so that equal messages have equal bytes, and the same as TensorFlow's
+// deterministic C++ encoding: maps in the order of their keys, fields in the order of their
+// numbers. Go alone puts the fields of oneofs last.
 func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -23,15 +23,14 @@ func marshal(m proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// wireField is a field as an encoded message holds it, its tag included.
+// wireField is a field of an encoded message, including its tag.
 type wireField struct {
 	number protowire.Number
 	bytes  []byte
 }
 
-// sortFields puts the fields of an encoded message, and of those in it, in the order of their
-// numbers; those that aren't known come last. The message keeps its length. The bytes are our own:
-// they parse.
+// sortFields sorts the fields of an encoded message, and of those in it, by their numbers; unknown
+// ones come last. The message keeps its length. The bytes must be valid.
 func sortFields(b []byte, d protoreflect.MessageDescriptor) {
 	var fields []wireField
 	for rest := b; len(rest) > 0; {

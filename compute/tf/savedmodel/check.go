@@ -15,7 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// maxModelBytes bounds the graph that is read at once; protobuf itself allows no more.
+// maxModelBytes limits the graph, which is read at once; protobuf itself allows no more.
 const maxModelBytes = 2<<30 - 1
 
 // Check returns an error if dir contains no SavedModel that can be served: no saved_model.pb, one

@@ -62,14 +62,14 @@ func floatsAttr(values []float32) *attrpb.AttrValue {
 }
 
 // classesFile contains the names of a model's classes: a JSON list of strings. assets.extra is the
-// folder of a SavedModel that TensorFlow leaves to others and does not load (its
+// directory of a SavedModel for files of others, which TensorFlow does not load (its
 // saved_model/README.md).
 const classesFile = "assets.extra/classes.json"
 
-// maxClassesBytes bounds what is read of that file.
+// maxClassesBytes limits the bytes that are read of that file.
 const maxClassesBytes = 64 << 20
 
-// writeClasses writes what the classes are, if that is known.
+// writeClasses writes the names of the classes, if they are known.
 func (b *builder) writeClasses(dir string) error {
 	if b.model.ClassNames == nil {
 		return nil

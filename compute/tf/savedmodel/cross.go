@@ -6,8 +6,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// cross writes what tf.sparse.cross_hashed does of dense columns. Its result is sparse; since every
-// row of dense columns has as many combinations, its values are the rows one after the other.
+// cross writes the same nodes as tf.sparse.cross_hashed for dense columns. Its result is sparse;
+// since every row of dense columns has as many combinations, its values are the rows one after the
+// other.
 func (w *forward) cross(n nn.Node) edge {
 	types, internal := []typepb.DataType{}, stringType // int64 as soon as one column is
 	var columns []edge

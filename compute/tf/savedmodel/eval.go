@@ -31,7 +31,7 @@ func (g *transformGraph) require(labels []string) {
 	}
 }
 
-// allClasses gives every example the names of all classes.
+// allClasses returns the names of all classes for every example.
 func (f *function) allClasses(examples edge, classes []string) result {
 	names := stringsConst(classes)
 	names.TensorShape = shapeProto(1, len(classes))

@@ -22,11 +22,11 @@ import (
 	"github.com/stoker-ml/stoker/compute/fingerprint"
 )
 
-// fingerprintVersion is that of the way to compute fingerprints which TensorFlow 2.21 has. The
-// hashes are as they were in the first.
+// fingerprintVersion is the version of TensorFlow 2.21's fingerprints. The hashes are the same as
+// in the first version.
 const fingerprintVersion = 4
 
-// uuidField is the number of FingerprintDef.uuid, younger than the protos we read with.
+// uuidField is the number of FingerprintDef.uuid, newer than the protos of this package.
 const uuidField protowire.Number = 7
 
 // writeFingerprint writes fingerprint.pb, by which TensorFlow identifies models: FarmHash's
@@ -79,7 +79,7 @@ func uuid(data, index []byte) string {
 	return fmt.Sprintf("%020d", new(big.Int).SetBytes(h.Sum(nil)[:16]))
 }
 
-// hashProgram hashes the top graph without what differs from one machine to another: the numbers at
+// hashProgram hashes the top graph without the parts that differ between machines: the numbers at
 // the end of functions' names, the settings of calls, and strings, which may be paths. The library
 // of functions isn't hashed.
 func hashProgram(graph *graphpb.GraphDef) (uint64, error) {
@@ -105,7 +105,7 @@ func hashProgram(graph *graphpb.GraphDef) (uint64, error) {
 	return hashMessage(regular)
 }
 
-// hashSignatures goes through the signatures in the order of their keys.
+// hashSignatures hashes the signatures in the order of their keys.
 func hashSignatures(signatures map[string]*corepb.SignatureDef) (sum uint64, err error) {
 	for _, key := range slices.Sorted(maps.Keys(signatures)) {
 		h, err := hashMessage(signatures[key])
@@ -117,7 +117,7 @@ func hashSignatures(signatures map[string]*corepb.SignatureDef) (sum uint64, err
 	return sum, nil
 }
 
-// hashFunctions goes through the concrete functions in the order of the numbers at the end of their
+// hashFunctions hashes the concrete functions in the order of the numbers at the end of their
 // names. TensorFlow takes one function for each number.
 func hashFunctions(functions map[string]*corepb.SavedConcreteFunction) (sum uint64, err error) {
 	byNumber := map[int64]string{}
@@ -140,7 +140,7 @@ func hashFunctions(functions map[string]*corepb.SavedConcreteFunction) (sum uint
 	return sum, nil
 }
 
-// cutNumber cuts off the number behind the last underscore of a function's name.
+// cutNumber removes the number after the last underscore of a function's name.
 func cutNumber(name string) (prefix string, number int64, ok bool) {
 	digits := name[strings.LastIndexByte(name, '_')+1:]
 	number, err := strconv.ParseInt(digits, 10, 64)

@@ -29,7 +29,7 @@ func (w *forward) write(nodes []nn.Node) error {
 	return nil
 }
 
-// namesake are the ops on one value that TensorFlow has too, by the name it gives them.
+// namesake are the ops on one value that TensorFlow has too, with TensorFlow's names.
 var namesake = map[nn.Op]string{
 	nn.OpRelu: "Relu", nn.OpTanh: "Tanh", nn.OpSigmoid: "Sigmoid", nn.OpSoftplus: "Softplus", nn.OpSoftmax: "Softmax", nn.OpNeg: "Neg",
 	nn.OpAbs: "Abs", nn.OpExp: "Exp", nn.OpLog: "Log", nn.OpLog1p: "Log1p", nn.OpExpm1: "Expm1", nn.OpSqrt: "Sqrt", nn.OpSquare: "Square",
@@ -155,7 +155,7 @@ func (w *forward) dropNaN(n nn.Node, x edge) edge {
 	return w.op("SelectV2", n.Name, a, nan, w.constant(n.Name+"/zero", floatConst(0)), x)
 }
 
-// flat gives the result of n the shape [batch, width].
+// flat reshapes the result of n to [batch, width].
 func (w *forward) flat(n nn.Node, t edge) edge {
 	return w.reshape(n.Name, t, float32Type, -1, w.types[n.Name].Width)
 }

@@ -16,7 +16,7 @@ import (
 // edge names a value inside a function: an argument's name, or node:output:index.
 type edge string
 
-// capture is something a function uses that lives outside it: it becomes an argument behind the
+// capture is something outside a function that the function uses: it becomes an argument after the
 // function's own, bound to an object of the object graph (for TensorFlow 2) and to a tensor of the
 // top graph (for the loaders before it).
 type capture struct {
@@ -50,7 +50,7 @@ func (f *function) input(key string, dtype typepb.DataType) edge {
 	return edge(name)
 }
 
-// capture gives the argument that stands for c.
+// capture returns the argument for c.
 func (f *function) capture(c capture) edge {
 	if arg, ok := f.bound[c.node]; ok {
 		return arg
@@ -61,7 +61,7 @@ func (f *function) capture(c capture) edge {
 	return arg
 }
 
-// output returns t from the function. Outputs have to be declared in the order of their keys.
+// output returns t from the function. Outputs must be declared in the order of their keys.
 func (f *function) output(key string, t edge, dtype typepb.DataType) {
 	name := f.unique(argumentName(key) + "_out")
 	f.def.Signature.OutputArg = append(f.def.Signature.OutputArg, &oppb.OpDef_ArgDef{Name: name, Type: dtype})
@@ -92,7 +92,7 @@ func (f *function) constant(name string, value *tensorpb.TensorProto) edge {
 	return f.op("Const", name, attrs{"dtype": typeAttr(value.GetDtype()), "value": tensorAttr(value)})
 }
 
-// unique makes a name that nothing in the function has.
+// unique returns an unused name in the function.
 func (f *function) unique(name string) string {
 	return uniqueName(f.names, name)
 }
@@ -106,7 +106,7 @@ func uniqueName(taken map[string]bool, name string) string {
 	return candidate
 }
 
-// argumentName turns a key into what TensorFlow allows as an argument's name: [a-z][a-z0-9_]*.
+// argumentName converts a key to a valid name of an argument in TensorFlow: [a-z][a-z0-9_]*.
 func argumentName(key string) string {
 	name := mapName(strings.ToLower(key), func(r rune) bool { return r == '_' })
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
@@ -115,7 +115,7 @@ func argumentName(key string) string {
 	return name
 }
 
-// nodeName turns a name into what TensorFlow allows for a node: [A-Za-z0-9.][A-Za-z0-9_.\-/]*.
+// nodeName converts a name to a valid name of a node in TensorFlow: [A-Za-z0-9.][A-Za-z0-9_.\-/]*.
 func nodeName(name string) string {
 	name = mapName(name, func(r rune) bool { return strings.ContainsRune("_.-/", r) })
 	if name == "" || strings.ContainsRune("_-/", rune(name[0])) {

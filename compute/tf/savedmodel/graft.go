@@ -11,7 +11,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// transformChild is the root's child under which the transform graph's own objects hang.
+// transformChild is the root's child that is the parent of the transform graph's objects.
 const transformChild = "tft"
 
 // transform is a transform graph grafted into the model: a function of it that signatures can call.
@@ -20,9 +20,9 @@ type transform struct {
 	grafted []capture // the captures under their names in the model
 }
 
-// graft takes over what the transform function needs: functions, constants, tables, assets, and
-// both ways in which tables are filled. Everything gets a name of its own, so that nothing clashes
-// with the model's.
+// graft copies what the transform function needs: functions, constants, tables, assets, and both
+// ways in which tables are filled. Everything gets a new name, which does not conflict with the
+// model's names.
 func (b *builder) graft(g *transformGraph) (*transform, error) {
 	r := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
 	keep, err := g.keep()
@@ -66,7 +66,7 @@ func (b *builder) graftGraph(g *transformGraph, keep *kept, r *renamer) {
 	b.top.atLeast(g.meta.GetGraphDef().GetVersions())
 }
 
-// asset is a file that the model carries along.
+// asset is a file that is copied into the model.
 type asset struct {
 	source string
 	def    *corepb.AssetFileDef
@@ -84,7 +84,8 @@ func (b *builder) graftAssets(g *transformGraph, r *renamer) error {
 	return nil
 }
 
-// renamer gives what is grafted names and numbers that are free in the model.
+// renamer gives grafted nodes, functions and objects names and numbers that are unused in the
+// model.
 type renamer struct {
 	objects, assets int32 // what the model had before
 	functions       map[string]string
@@ -140,7 +141,7 @@ func (r *renamer) topNode(node *nodepb.NodeDef) {
 	r.anyNode(node)
 }
 
-// rename renames a function, and in its body what isn't the body's own.
+// rename renames a function, and the references in its body to nodes and functions outside of it.
 func (r *renamer) rename(def *functionpb.FunctionDef) {
 	signature := def.GetSignature()
 	signature.Name = r.function(signature.GetName())
@@ -149,9 +150,9 @@ func (r *renamer) rename(def *functionpb.FunctionDef) {
 	}
 }
 
-// anyNode renames what nodes of the top graph and of functions have in common: the functions they
-// call. The shared_name of a table stays: it is the same in the top graph and in the function that
-// makes the table, and tf.saved_model.load gives each load names of its own.
+// anyNode renames the functions that a node of the top graph or of a function calls. The
+// shared_name of a table stays: it is the same in the top graph and in the function that makes the
+// table, and tf.saved_model.load makes new names for each load.
 func (r *renamer) anyNode(node *nodepb.NodeDef) {
 	node.Op = r.function(node.GetOp())
 	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { f.Name = r.function(f.GetName()) })

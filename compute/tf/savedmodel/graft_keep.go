@@ -10,7 +10,8 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// kept is what a transform graph needs of its files: nodes of the top graph and functions, by name.
+// kept is the part of a transform graph that is needed: nodes of the top graph and functions, by
+// name.
 type kept struct {
 	nodes, functions map[string]bool
 	node             func(name string) *nodepb.NodeDef
@@ -46,7 +47,7 @@ func (g *transformGraph) keep() (*kept, error) {
 	return k, k.reach(roots)
 }
 
-// reach keeps the nodes and all they need.
+// reach keeps the nodes and all nodes that they need.
 func (k *kept) reach(names []string) error {
 	for len(names) > 0 {
 		name := names[len(names)-1]
@@ -68,7 +69,7 @@ func (k *kept) reach(names []string) error {
 	return nil
 }
 
-// function keeps a function and those it calls. Names that are no function's are ops.
+// function keeps a function and those it calls. Names that aren't those of functions are ops.
 func (k *kept) function(name string) {
 	def, ok := k.library[name]
 	if !ok || k.functions[name] {
@@ -85,8 +86,8 @@ func (k *kept) calls(node *nodepb.NodeDef) {
 	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { k.function(f.GetName()) })
 }
 
-// eachFunction visits the functions that attributes name, in lists and in each other's attributes
-// too.
+// eachFunction visits the functions that attributes name, also in lists and in the attributes of
+// functions.
 func eachFunction(a map[string]*attrpb.AttrValue, visit func(*attrpb.NameAttrList)) {
 	for _, value := range a {
 		named := value.GetList().GetFunc()
@@ -109,7 +110,7 @@ func nodeOf(reference string) string {
 // colocationPrefix marks a node's name in the list _class.
 const colocationPrefix = "loc:@"
 
-// colocated returns the nodes that this one has to be placed with. TensorFlow refuses a graph where
+// colocated returns the nodes that this one must be placed with. TensorFlow refuses a graph where
 // one is missing.
 func colocated(node *nodepb.NodeDef) []string {
 	var names []string

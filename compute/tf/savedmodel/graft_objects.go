@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// graftObjects hangs the transform graph's objects under the root, so that TensorFlow 2 makes its
+// graftObjects adds the transform graph's objects below the root, so that TensorFlow 2 makes its
 // tables and constants.
 func (b *builder) graftObjects(g *transformGraph, r *renamer) error {
 	graph := g.meta.GetObjectGraphDef()
@@ -32,7 +32,7 @@ func (b *builder) graftObjects(g *transformGraph, r *renamer) error {
 }
 
 // savedObject shifts the numbers of other objects in an object, and renames the nodes and functions
-// it names.
+// that it names.
 func (r *renamer) savedObject(object *corepb.SavedObject, count int) error {
 	for _, references := range [][]*reference{object.GetChildren(), object.GetDependencies()} {
 		for _, c := range references {
@@ -77,8 +77,8 @@ func (r *renamer) kind(object *corepb.SavedObject) {
 	}
 }
 
-// graftVariables takes over the values of the transform graph's variables, of any type. Those that
-// the transform function captures are restored by sessions too, which know nothing of objects.
+// graftVariables copies the values of the transform graph's variables, of any type. Those that the
+// transform function captures are also restored by sessions, which don't use objects.
 func (b *builder) graftVariables(g *transformGraph, r *renamer) error {
 	bound := map[int32]string{}
 	for _, c := range g.captures {

@@ -2,7 +2,7 @@ package savedmodel
 
 import "slices"
 
-// pythonNames are those that a Python caller can't give an argument by: the keywords of Python 3
+// pythonNames are names that a Python caller can't use for an argument: the keywords of Python 3
 // (keyword.kwlist), and self, which TensorFlow's own function has.
 var pythonNames = []string{
 	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",

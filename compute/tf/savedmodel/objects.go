@@ -17,8 +17,8 @@ type (
 	serializedTensor = corepb.TrackableObjectGraph_TrackableObject_SerializedTensor
 )
 
-// objects is the object graph: what tf.saved_model.load turns into Python objects. An object's
-// number is its place.
+// objects is the object graph, from which tf.saved_model.load makes Python objects. An object's
+// number is its index.
 type objects struct {
 	nodes     []*corepb.SavedObject
 	functions map[string]*corepb.SavedConcreteFunction
@@ -72,7 +72,7 @@ func (o *objects) bareFunction(f *function, inputs, outputs []tensorSpec) int32 
 	return o.add(&corepb.SavedObject{Kind: &corepb.SavedObject_BareConcreteFunction{BareConcreteFunction: bare}})
 }
 
-// tracedFunction adds a tf.function of no arguments that has been traced once, into f.
+// tracedFunction adds a tf.function without arguments that was traced once, as f.
 func (o *objects) tracedFunction(f *function, result tensorSpec) int32 {
 	name := f.def.GetSignature().GetName()
 	o.functions[name] = concreteFunction(f, keywordSignature(nil), result.structured())
@@ -93,8 +93,8 @@ func (o *objects) def() *corepb.SavedObjectGraph {
 	return &corepb.SavedObjectGraph{Nodes: o.nodes, ConcreteFunctions: o.functions}
 }
 
-// checkpoint returns the same tree, number for number, as the checkpoint keeps it: with the keys of
-// the values.
+// checkpoint returns the same tree, with the same numbers, in the form of the checkpoint: with the
+// keys of the values.
 func (o *objects) checkpoint() *corepb.TrackableObjectGraph {
 	graph := &corepb.TrackableObjectGraph{}
 	for id, node := range o.nodes {

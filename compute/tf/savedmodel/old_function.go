@@ -39,16 +39,16 @@ func (p port) String() string {
 	return outputOf(p.node, p.place)
 }
 
-// copying makes a function of a part of the top graph: nodes are copied, each after those it needs,
-// up to the arguments and to what the function captures.
+// copying makes a function of a part of the top graph: it copies nodes, each after those that it
+// needs, up to the arguments and captures of the function.
 type copying struct {
 	*function
 	graph  *oldGraph
-	values map[port]edge     // arguments, by the tensor in whose place they stand
-	copies map[string]string // by node: the name of its copy; "" as long as that isn't there
+	values map[port]edge     // arguments, by the tensor that they replace
+	copies map[string]string // by node: the name of its copy; "" until the copy exists
 }
 
-// maxCopied bounds the nodes of a function.
+// maxCopied limits the nodes of a function.
 const maxCopied = 1 << 17
 
 func (g *oldGraph) copying(f *function) *copying {
@@ -78,7 +78,7 @@ func (c *copying) value(reference string) (edge, error) {
 	return edge(name + ":" + ops.OutputName(node, p.place)), nil
 }
 
-// copy copies a node, and before it all that it needs.
+// copy copies a node, and before it all nodes that it needs.
 func (c *copying) copy(name string) (string, error) {
 	if done, ok := c.copies[name]; ok {
 		if done == "" {
@@ -118,7 +118,7 @@ func ownAttrs(node *nodepb.NodeDef) attrs {
 	return own
 }
 
-// inputs returns the inputs of a node as its copy has them.
+// inputs returns the inputs of the copy of a node.
 func (c *copying) inputs(node *nodepb.NodeDef) ([]string, error) {
 	var inputs []string
 	for _, reference := range node.GetInput() {
@@ -167,6 +167,6 @@ func portable(node *nodepb.NodeDef) error {
 }
 
 var (
-	silentOps = []string{"NoOp", "Assert"} // no outputs: others only come after them
+	silentOps = []string{"NoOp", "Assert"} // no outputs: other nodes depend on them only by control
 	callOps   = []string{"PartitionedCall", "StatefulPartitionedCall"}
 )

@@ -25,8 +25,8 @@ func (g *oldGraph) findAssets() error {
 	return nil
 }
 
-// findFillers finds the nodes that fill tables among those that run after restoring, and what they
-// come after.
+// findFillers finds the nodes that fill tables among those that run after restoring, and the nodes
+// that these depend on by control.
 func (g *oldGraph) findFillers() error {
 	seen, names := map[string]bool{}, g.model.InitNodes()
 	for len(names) > 0 {
@@ -72,7 +72,7 @@ func (g *oldGraph) object(p port) (capture, bool, error) {
 	return g.known[p], true, nil
 }
 
-// addTable gives the object of a table the functions by which TensorFlow 2 makes and fills it.
+// addTable adds to the object of a table the functions by which TensorFlow 2 makes and fills it.
 func (g *oldGraph) addTable(p port) error {
 	create, initialize, destroy := g.newFunction("_creator"), g.newFunction("_initializer"), g.newFunction("_destroyer")
 	fill, err := g.copying(initialize).copy(g.fillers[p])

@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// oldGraph is a graph of TensorFlow 1 that is given what TensorFlow 2 wants: the way from a
-// signature's inputs to its outputs as a function, and objects for the tables and files that this
-// needs. The top graph stays, since it is what a session runs.
+// oldGraph adds to a graph of TensorFlow 1 the parts that TensorFlow 2 requires: a function from a
+// signature's inputs to its outputs, and objects for the tables and files that it needs. The top
+// graph stays, since a session runs it.
 type oldGraph struct {
 	model     *graph.Model
 	objects   *objects
@@ -23,9 +23,9 @@ type oldGraph struct {
 	tables  []port           // that were found, in that order
 }
 
-// modernise finds the transform function of a graph of TensorFlow 1 (force_tf_compat_v1), where a
-// signature names the features. From there on the graph is like any other: its objects, functions
-// and assets stand where TensorFlow 2 has them.
+// modernise finds the transform function of a graph of TensorFlow 1 (force_tf_compat_v1), in which
+// a signature names the features. After that the graph is like any other: its objects, functions
+// and assets are where TensorFlow 2 has them.
 func (g *transformGraph) modernise() (*graph.Trace, error) {
 	signatures, err := g.model.Signatures()
 	if err != nil {
@@ -66,7 +66,7 @@ func newOldGraph(m *graph.Model) (*oldGraph, error) {
 	return g, g.findFillers()
 }
 
-// handOver puts what was made into the graph's own file.
+// handOver adds the new functions and objects to the graph's own file.
 func (g *oldGraph) handOver(meta *corepb.MetaGraphDef) {
 	meta.ObjectGraphDef, meta.AssetFileDef = g.objects.def(), g.model.Assets()
 	if meta.GraphDef == nil {

@@ -125,7 +125,7 @@ func columnTypes(columns []column) []typepb.DataType {
 	return types
 }
 
-// defaultValue returns the fallback; an empty list of the type says that a row has to have the
+// defaultValue returns the fallback; an empty list of the type means that a row must have the
 // feature.
 func (c column) defaultValue() *tensorpb.TensorProto {
 	if c.fallback == nil {
@@ -134,14 +134,14 @@ func (c column) defaultValue() *tensorpb.TensorProto {
 	return c.fallback
 }
 
-// filled returns the value v, a scalar, in every element of the shape: a typed list shorter than
-// its shape repeats its last.
+// filled returns the value v, a scalar, in every element of the shape: a typed list that is shorter
+// than its shape repeats its last element.
 func filled(v *tensorpb.TensorProto, shape []int) *tensorpb.TensorProto {
 	v.TensorShape = shapeProto(shape...)
 	return v
 }
 
-// dense gives a sparse column the shape [batch, width], absent values becoming fallback, a scalar.
+// dense converts a sparse column to shape [batch, width]; missing values become fallback, a scalar.
 // A row with more values than width is an error when the model runs.
 func (f *function) dense(name string, column parsed, dtype typepb.DataType, width int, fallback *tensorpb.TensorProto) edge {
 	begin, end := f.constant(name+"/begin", shapeConst(0)), f.constant(name+"/end", shapeConst(1))

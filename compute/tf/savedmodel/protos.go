@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// The element types that models and transform graphs hand about.
+// The element types of models and transform graphs.
 const (
 	float32Type  = typepb.DataType_DT_FLOAT
 	int32Type    = typepb.DataType_DT_INT32
@@ -31,7 +31,7 @@ func dtypeOf(k nn.ValueKind) typepb.DataType {
 	}
 }
 
-// shapeProto returns a shape; -1 stands for a dimension not known before the data are there.
+// shapeProto returns a shape; -1 is a dimension that is unknown until there are data.
 func shapeProto(dims ...int) *shapepb.TensorShapeProto {
 	shape := &shapepb.TensorShapeProto{}
 	for _, d := range dims {
@@ -99,7 +99,7 @@ func int32Const(v int) *tensorpb.TensorProto {
 	return &tensorpb.TensorProto{Dtype: int32Type, TensorShape: shapeProto(), IntVal: []int32{int32(v)}}
 }
 
-// shapeConst returns a shape as ops take it: a list of int32.
+// shapeConst returns a shape as a constant for ops: a list of int32.
 func shapeConst(dims ...int) *tensorpb.TensorProto {
 	content := []byte{}
 	for _, d := range dims {

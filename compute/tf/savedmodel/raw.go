@@ -29,7 +29,7 @@ func (f *function) rawInputs(m Model, examples edge) (map[string]edge, error) {
 	return inputs, nil
 }
 
-// rawFeature says how the feature of an input is parsed.
+// rawFeature returns how the feature of an input is parsed.
 func rawFeature(m Model, in nn.Input) (feature, error) {
 	spec, ok := m.Spec.Find(in.Name)
 	if !ok {
@@ -82,7 +82,7 @@ func defaultConst(dtype typepb.DataType, d example.Default) *tensorpb.TensorProt
 	}
 }
 
-// rawInput turns a parsed column into the input.
+// rawInput converts a parsed column to the input.
 func (f *function) rawInput(in nn.Input, ft feature, column parsed, defaults map[string]example.Default) edge {
 	name := "input/" + in.Name
 	t := column.values

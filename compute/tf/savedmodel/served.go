@@ -112,7 +112,7 @@ func (s *Served) RunContext(ctx context.Context, signature string, inputs map[st
 	return outputs, nil
 }
 
-// program returns the signature, compiled.
+// program returns the compiled signature.
 func (s *Served) program(ctx context.Context, name string) (Signature, *graph.Program, error) {
 	of, err := graph.Find(s.signatures, name)
 	if err != nil {
@@ -204,7 +204,7 @@ func checkShapes(specs []graph.Spec, inputs map[string]tensor.Tensor) error {
 	return errors.Join(faults...)
 }
 
-// shapeText writes a shape with a question mark for what isn't known.
+// shapeText writes a shape with a question mark for unknown dimensions.
 func shapeText(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), "-1", "?")
 }

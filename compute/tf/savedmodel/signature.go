@@ -7,7 +7,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// predictMethod is the method that TensorFlow Serving wants signatures to name.
+// predictMethod is the method that signatures must name for TensorFlow Serving.
 const predictMethod = "tensorflow/serving/predict"
 
 // signature is a way to call the model, under construction: a function, with its inputs and outputs
