@@ -21,8 +21,8 @@ func (b *builder) addTables(nodes []nn.Node) {
 	}
 }
 
-// addTable makes a table from token to index. It comes to life in two ways, both needed: the init
-// op of the top graph runs the initializer, and tf.saved_model.load calls the object's own
+// addTable makes a table from token to index. It is filled in two ways, which are both needed: the
+// init op of the top graph runs the initializer, and tf.saved_model.load calls the object's own
 // functions.
 func (b *builder) addTable(name string, vocabulary []string) capture {
 	id := b.objects.add(&corepb.SavedObject{Kind: &corepb.SavedObject_Resource{Resource: &corepb.SavedResource{}}})
@@ -53,7 +53,7 @@ func (o *objects) tableFunctions(id int32, a attrs, create, initialize, destroy 
 	o.child(id, o.tracedFunction(destroy, done), "_destroy_resource")
 }
 
-// fillTable fills the table with the tokens and their indices. A token that stands twice has its
+// fillTable fills the table with the tokens and their indices. A token that occurs twice has its
 // first index.
 func (f *function) fillTable(table capture, vocabulary []string) {
 	var tokens []string
@@ -70,7 +70,7 @@ func (f *function) fillTable(table capture, vocabulary []string) {
 	f.endFilling(fill)
 }
 
-// endFilling ends the function that fills a table: the node that does it runs, and the result is 1.
+// endFilling completes the function that fills a table: it runs the node that fills, and returns 1.
 func (f *function) endFilling(fill string) {
 	f.def.Signature.ControlOutput = []string{"import"}
 	f.def.ControlRet["import"] = fill

@@ -9,7 +9,7 @@ import (
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 )
 
-// The GraphDef version of TensorFlow 2.16, and its oldest reader: no op written here is younger.
+// The GraphDef version of TensorFlow 2.16, and its oldest reader: no op written here is newer.
 const (
 	oldestProducer = 1766
 	oldestConsumer = 12
@@ -27,8 +27,7 @@ func newTopGraph() *topGraph {
 	return &topGraph{names: map[string]bool{}, producer: oldestProducer, consumer: oldestConsumer}
 }
 
-// atLeast raises the graph's version to that of nodes taken over, so that their ops keep their
-// meaning.
+// atLeast raises the graph's version to that of copied nodes, so that their ops keep their meaning.
 func (g *topGraph) atLeast(v *versionpb.VersionDef) {
 	g.producer, g.consumer = max(g.producer, v.GetProducer()), max(g.consumer, v.GetMinConsumer())
 }
@@ -41,7 +40,7 @@ func (g *topGraph) node(op, name string, a attrs, in ...string) string {
 	return name
 }
 
-// call adds a call of f with the arguments, then what it captures. It returns the call's name.
+// call adds a call of f with the arguments, then its captures. It returns the call's name.
 func (g *topGraph) call(name string, f *function, args ...string) string {
 	for _, c := range f.captures {
 		args = append(args, c.node)
@@ -58,7 +57,7 @@ func (g *topGraph) def(functions []*function) *graphpb.GraphDef {
 	return &graphpb.GraphDef{Node: g.nodes, Versions: versions, Library: library(functions)}
 }
 
-// outputOf names an output of a node of the top graph as signatures do, with its index.
+// outputOf returns the name of an output of a node of the top graph in signatures, with its index.
 func outputOf(node string, index int) string {
 	return fmt.Sprintf("%s:%d", node, index)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// transformGraph is the SavedModel in a TransformGraph artifact, with the one function in it that
-// counts: raw features in, transformed features out.
+// transformGraph is the SavedModel in a TransformGraph artifact, with its function from raw
+// features to transformed features.
 type transformGraph struct {
 	dir      string // of the SavedModel
 	model    *graph.Model
@@ -32,10 +32,10 @@ type transformGraph struct {
 type transformOutput struct {
 	tensorSpec
 	dense bool
-	first int // place of its first tensor among the function's results
+	first int // index of its first tensor among the function's results
 }
 
-// readTransformGraph reads the artifact in dir, as far as it is needed to serve it.
+// readTransformGraph reads the artifact in dir, the parts that are needed to serve it.
 func readTransformGraph(dir string) (*transformGraph, error) {
 	m, err := graph.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
@@ -48,7 +48,7 @@ func readTransformGraph(dir string) (*transformGraph, error) {
 	return newTransformGraph(m, composites)
 }
 
-// readComposites finds, in the schema of the raw examples, the features that are put together of
+// readComposites finds, in the schema of the raw examples, the features that are composed of
 // columns of other names. Without a schema there are none.
 func readComposites(schema string) ([]example.Composite, error) {
 	s, err := example.ReadSchema(schema)
@@ -89,7 +89,8 @@ func newTransformGraph(m *graph.Model, composites []example.Composite) (*transfo
 	return g, nil
 }
 
-// bind finds what the function's captures are in the top graph, and what fills tables there.
+// bind finds the nodes of the function's captures in the top graph, and the nodes that fill tables
+// there.
 func (g *transformGraph) bind(t *graph.Trace) error {
 	nodes, err := g.model.CaptureNodes(t.Captures)
 	if err != nil {
@@ -104,7 +105,7 @@ func (g *transformGraph) bind(t *graph.Trace) error {
 	return nil
 }
 
-// rawInputOf says how a raw feature is parsed. Its first dimension is the batch.
+// rawInputOf returns how a raw feature is parsed. Its first dimension is the batch.
 func rawInputOf(in graph.Spec, composites []example.Composite) (feature, error) {
 	ft := feature{name: in.Name, column: in.Name, dtype: in.DType, layout: in.Layout, splits: in.Splits}
 	named := func(c example.Composite) bool { return c.Name == in.Name }

@@ -37,7 +37,7 @@ func (f *function) transformed(t *transform, examples edge) map[string]edge {
 	return values
 }
 
-// transformedInputs picks the graph's inputs out of the transformed features, each of shape [batch,
+// transformedInputs selects the graph's inputs from the transformed features, each of shape [batch,
 // width].
 func (f *function) transformedInputs(t *transform, values map[string]edge, inputs []nn.Input) (map[string]edge, error) {
 	picked := map[string]edge{}
@@ -74,7 +74,7 @@ func (g *transformGraph) output(in nn.Input) (transformOutput, error) {
 	return out, nil
 }
 
-// width returns the number of values a row has, if the shape says so.
+// width returns the number of values of a row, if the shape determines it.
 func (o transformOutput) width() (int, bool) {
 	if len(o.shape) == 0 {
 		return 0, false
@@ -90,7 +90,7 @@ func (o transformOutput) width() (int, bool) {
 }
 
 // relax lets requests leave out dense features: the labels, those with a default, and those the
-// model's inputs don't depend on, which then are 0 or "". An absent sparse or ragged feature is
+// model's inputs don't depend on, which then are 0 or "". A missing sparse or ragged feature is
 // empty anyway.
 func (g *transformGraph) relax(m Model) {
 	needed := g.needed(m.Graph.Inputs)
@@ -144,8 +144,8 @@ func reachable(def *functionpb.FunctionDef, references []string) map[string]bool
 	return reached
 }
 
-// placed makes a sparse tensor whose values have their places in columns of their own, as
-// tf.io.SparseFeature does: sorted by place.
+// placed makes a sparse tensor whose positions are in separate columns, as tf.io.SparseFeature
+// does: sorted by position.
 func (f *function) placed(ft feature, columns map[string]parsed) parsed {
 	name, values := "sparse/"+ft.name, columns[ft.column]
 	slice := attrs{"T": typeAttr(int64Type), "Index": typeAttr(int32Type)}

@@ -13,13 +13,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// valueSuffix ends the key of a variable's value in a checkpoint; before it stands the way to the
+// valueSuffix is the end of the key of a variable's value in a checkpoint, after the path to the
 // variable from the root.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 // addVariables makes each param a variable: in the top graph, and in the object graph under its
-// name, where each / goes one object deeper. The root's lists are what loaded.variables and
-// loaded.trainable_variables read.
+// name, where each / goes one object deeper. loaded.variables and loaded.trainable_variables read
+// the root's lists.
 func (b *builder) addVariables(params []nn.Param) error {
 	b.params = map[string]capture{}
 	var all, trainable []int32
@@ -58,7 +58,7 @@ func (b *builder) addVariable(p nn.Param) (int32, error) {
 	return id, nil
 }
 
-// place hangs a variable into the tree at path, making the objects on the way.
+// place adds a variable to the tree at path, and the missing objects on the path.
 func (b *builder) place(id int32, path []string) error {
 	at := int32(rootObject)
 	for i, name := range path {
@@ -83,8 +83,8 @@ func (b *builder) place(id int32, path []string) error {
 // reservedNames are the root's own children.
 var reservedNames = map[string]bool{"signatures": true, "variables": true, "trainable_variables": true, transformChild: true}
 
-// checkpointKey returns where TensorFlow keeps the value of the variable at this place: dots in
-// names are doubled.
+// checkpointKey returns the key of the value of the variable at this path in TensorFlow's
+// checkpoint: dots in names are doubled.
 func checkpointKey(name string) string {
 	return strings.ReplaceAll(name, ".", "..") + valueSuffix
 }
@@ -97,16 +97,16 @@ func (b *builder) addList(name string, ids []int32) {
 	b.objects.child(rootObject, list, name)
 }
 
-// saved is a tensor as the saver sees it: its key in the checkpoint, the node that has its value,
-// and the variable to restore it to, which what isn't a variable lacks.
+// saved is a tensor for the saver: its key in the checkpoint, the node with its value, and the
+// variable to restore it to, if it is a variable.
 type saved struct {
 	key, value, handle string
 	dtype              typepb.DataType
 }
 
 // addSaver writes the nodes that restore and save all variables in a session, for the loaders
-// before TensorFlow 2 and the C++ one. TensorFlow 2 goes by the object graph. Its ops need a tensor
-// at least: a model without variables has the object graph, as TensorFlow's own.
+// before TensorFlow 2 and the C++ one. TensorFlow 2 uses the object graph. The ops need at least
+// one tensor: for a model without variables, as in TensorFlow, it is the object graph.
 func (b *builder) addSaver(objects []byte) *corepb.SaverDef {
 	if len(b.saved) == 0 {
 		graph := b.top.constant("save/object_graph", stringConst(string(objects)))
@@ -133,7 +133,8 @@ func (b *builder) addSaver(objects []byte) *corepb.SaverDef {
 	}
 }
 
-// assignments give the variables what was restored; they are named as what has to run before.
+// assignments adds the nodes that assign the restored values to the variables, and returns their
+// names for the node that runs after them.
 func (b *builder) assignments(restored string) (all []string) {
 	for i, v := range b.saved {
 		if v.handle != "" {

@@ -15,12 +15,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// asker asks a model in its files.
+// asker calls a model in its files.
 type asker interface {
 	// name is go or tensorflow.
 	name() string
 
-	// ask gives an answer to each question, or none at all. An error that is unable is about the
+	// ask returns an answer to each question, or none at all. An error that is unable is about the
 	// implementation that executes the model; any other is about the model.
 	ask(ctx context.Context, questions []question) ([]map[string]column, error)
 
@@ -28,8 +28,8 @@ type asker interface {
 	// that is unable is about the asker.
 	askEach(ctx context.Context, questions []question) ([]error, error)
 
-	// askRounded is ask of the model with its weights rounded otherwise, in a way that seed
-	// decides.
+	// askRounded is like ask, with the model's weights rounded differently, in a way that seed
+	// determines.
 	askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error)
 }
 
@@ -55,10 +55,10 @@ func askers(q Question, model *savedmodel.Served) []asker {
 }
 
 // maxVariableBytes limits the size of variables that are read into the memory of the process that
-// compares. It is a model that others wrote, and a worker has no more than that to spare.
+// compares. The model may come from another program, and a worker has no more memory for it.
 const maxVariableBytes = 2 << 30
 
-// reader is our own reader of SavedModels.
+// reader is Go's reader of SavedModels.
 type reader struct {
 	question Question
 	model    *savedmodel.Served
@@ -72,7 +72,7 @@ func (r reader) askRounded(ctx context.Context, questions []question, seed uint6
 }
 
 func (r reader) ask(ctx context.Context, questions []question) (answers []map[string]column, err error) {
-	defer func() { // a graph is foreign code: that it breaks our reader says nothing of the model
+	defer func() { // a graph is foreign code: a panic of Go's reader does not show a defect of the model
 		if broken := recover(); broken != nil {
 			r.question.Logger.Error("our reader of SavedModels broke", "panic", broken, "stack", string(debug.Stack()))
 			answers, err = nil, unable{fmt.Errorf("our reader broke: %v", broken)}
@@ -137,8 +137,8 @@ func missingIn(err error) string {
 	return name
 }
 
-// join appends the rows of a call to those of the calls before it. An output that a call before has
-// not answered with is left out.
+// join appends the rows of a call to those of the previous calls. An output that a previous call
+// did not return is left out.
 func join(answer, part map[string]column, first bool) {
 	for name, c := range part {
 		if _, ok := answer[name]; ok || first {
@@ -152,7 +152,7 @@ func join(answer, part map[string]column, first bool) {
 	}
 }
 
-// checkSize returns an error for variables that are too large to be read along with other work.
+// checkSize returns an error for variables that are too large to be read beside other jobs.
 func checkSize(model string) error {
 	files, err := filepath.Glob(filepath.Join(model, "variables", "variables.data-*"))
 	size := int64(0)

@@ -16,9 +16,9 @@ import (
 type Question struct {
 	Model string // the folder of the SavedModel: Format-Serving
 
-	// Raw are patterns of files of tf.Examples as requests have them, nil if there are none, and
-	// Transformed of the same rows after the transform graph, nil if the model has none or nobody
-	// has kept them.
+	// Raw are patterns of files of tf.Examples like those of requests; nil: there are none.
+	// Transformed are those of the same rows after the transform graph; nil: the model has none, or
+	// they weren't kept.
 	Raw, Transformed []string
 
 	// Predictions is a file of the answers of the model in memory for the first rows of its
@@ -105,7 +105,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("row %d: %s %q is %s, not %s (asked by %s)", d.Row, d.Of, d.Name, d.Served, d.Want, d.By)
 }
 
-// maxDifferences bounds how many differences are reported.
+// maxDifferences limits the reported differences.
 const maxDifferences = 10
 
 // Check calls the model in its files, and compares its answers. Its serving signature is called
@@ -136,15 +136,15 @@ func Check(ctx context.Context, q Question) (Report, error) {
 	if err != nil || len(r.Differences) == 0 || d.memory == nil || len(d.raw) == 0 || len(d.transformed) == 0 {
 		return r, err
 	}
-	// A signature may take features one by one under names that raw and transformed rows share:
-	// which of them it wants shows in the answers.
+	// A signature may take features one by one under names that raw and transformed rows share: the
+	// answers show which of them it needs.
 	if again, failed := compare(ctx, q, d, model, asTransformed); failed == nil && again.Asked > 0 && again.NotCompared == "" && len(again.Differences) == 0 {
 		return again, nil
 	}
 	return r, nil
 }
 
-// form says how the rows are fed to a signature that takes features one by one.
+// form is how the rows are fed to a signature that takes features one by one.
 type form bool
 
 const (
@@ -212,7 +212,7 @@ type check struct {
 	answered   int  // synthetic rows that the serving signature answered
 	answeredBy []string
 
-	refused error  // why the model can't be served, as its signature shows
+	refused error  // why the model can't be served, by its signature
 	outputs string // why no outputs are compared, "" if they are
 
 	rounding roundingOfAll // computed when it is first needed, when a difference was found
@@ -220,7 +220,7 @@ type check struct {
 	notes    []string
 }
 
-// verdict is what one asker found.
+// verdict is the result of one asker.
 type verdict struct {
 	by    string
 	asked int // rows that the serving signature answered
@@ -231,7 +231,7 @@ func (c *check) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// notChecked notes why nothing was planned, before what was found with synthetic rows.
+// notChecked adds a note why no call was planned, before the results of synthetic rows.
 func (c *check) notChecked(err error) {
 	text := err.Error()
 	if c.data.raw == nil && c.answered == 0 {
@@ -240,7 +240,7 @@ func (c *check) notChecked(err error) {
 	c.notes = slices.Insert(c.notes, 0, text)
 }
 
-// noteOnce notes what is found with each asker and question.
+// noteOnce adds a note once that is found with each asker and question.
 func (c *check) noteOnce(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(c.notes, text) {
 		c.notes = append(c.notes, text)
@@ -284,8 +284,8 @@ func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	return nil
 }
 
-// needsLabels reports whether a question that the model has an error for has an answer where the
-// rows have their labels.
+// needsLabels reports whether a question for which the model has an error has an answer if the rows
+// have their labels.
 func (c *check) needsLabels(ctx context.Context, by asker, failed int) bool {
 	if len(c.questions[failed].without) == 0 {
 		return false
@@ -324,8 +324,8 @@ func (c *check) compare(by asker, answers []map[string]column) verdict {
 	return v
 }
 
-// report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve
-// the model.
+// report returns the result. If TensorFlow has compared rows too, its result is decisive, because
+// it will serve the model.
 func (c *check) report() Report {
 	r := Report{Raw: c.data.raw != nil || c.synthetic, Synthetic: c.synthetic, NotCompared: c.outputs, Asked: c.answered}
 	if len(c.verdicts) == 0 {

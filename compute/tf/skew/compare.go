@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// comparison gathers what is compared.
+// comparison collects the values that are compared.
 type comparison struct {
 	tolerance float64
 	// Rounding of the answers that are compared now, by output; nil: not needed yet.
 	rounding    map[string][]rounding
-	undecided   int // answers that are of one kind or another by rounding alone
+	undecided   int // answers whose class depends on rounding alone
 	rows        int
 	maxAbs      float64
 	differences []Difference
 }
 
-// pair is one row of an output, and what it should be.
+// pair is one row of an output, and its expected value.
 type pair struct {
 	row          int
 	served, want values
@@ -49,8 +49,8 @@ func (v *verdict) compare(of, name string, pairs []pair) {
 	v.rows = max(v.rows, len(pairs))
 }
 
-// usualSize returns the size of the largest number in a row, of which nine in ten rows have no
-// larger one: a few rows that are huge allow nothing to the others.
+// usualSize returns the 90th percentile of the largest number of each row, so that a few rows with
+// huge numbers don't increase the tolerance of the others.
 func usualSize(pairs []pair) float64 {
 	if len(pairs) == 0 {
 		return 0
@@ -63,7 +63,7 @@ func usualSize(pairs []pair) float64 {
 	return sizes[int(math.Ceil(0.9*float64(len(sizes))))-1]
 }
 
-// compareOutputs compares what is served with what the model in memory said.
+// compareOutputs compares the served outputs with those of the model in memory.
 func (c *check) compareOutputs(v *verdict, answer map[string]column) {
 	common := 0
 	for _, name := range slices.Sorted(maps.Keys(answer)) {
@@ -92,7 +92,7 @@ func (c *check) compareOutputs(v *verdict, answer map[string]column) {
 	c.noteUncompared(answer)
 }
 
-// noteUncompared reports outputs that one of the two has and the other hasn't.
+// noteUncompared reports outputs that only one of the two has.
 func (c *check) noteUncompared(answer map[string]column) {
 	said := map[string]bool{}
 	for _, row := range c.data.predictions {

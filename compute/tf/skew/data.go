@@ -21,7 +21,7 @@ type data struct {
 	memory      *memory             // of rows that are found by their features; nil: there is none
 
 	known []known // raw rows that a row of the memory may be
-	more  []row   // the transformed rows, as many as are looked at for a row of the memory
+	more  []row   // the transformed rows that are searched for a row of the memory
 
 	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't
 	// known, or not yet.
@@ -73,12 +73,12 @@ func readData(ctx context.Context, q Question) (d data, err error) {
 	return d, nil
 }
 
-// searched returns the transformed rows that one of the memory is looked for among.
+// searched returns the transformed rows among which one of the memory is searched.
 func (d *data) searched() []row { return d.more }
 
 // knownRows returns raw rows with their features as the training had them: their own, those of the
 // transformed row of that number, or, if the rows are in several files, the output of the transform
-// graph. There are none where that graph can't be executed.
+// graph. There are none if that graph can't be executed.
 func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []known) {
 	switch {
 	case len(q.Transformed) == 0:
@@ -117,14 +117,14 @@ func (d *data) keeps(feature string) bool {
 	return slices.ContainsFunc(d.transformed, func(r row) bool { return r.features[feature] != nil })
 }
 
-// oneFile reports whether rows have an order: of many files, Transform may have written the rows of
-// one into any.
+// oneFile reports whether rows have an order: if there are many files, Transform may have written
+// the rows of one into any.
 func oneFile(patterns []string) bool {
 	files, err := example.Files(patterns...)
 	return err == nil && len(files) == 1
 }
 
-// readPredictions reads what a module left; nil if it left nothing.
+// readPredictions reads the file that a module wrote; nil if there is none.
 func readPredictions(path string, most int) (rows []map[string]values, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

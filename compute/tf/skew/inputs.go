@@ -11,14 +11,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// call is one call of a signature: some rows, as many as it takes at once.
+// call is one call of a signature: as many rows as it takes at a time.
 type call struct {
 	inputs map[string]tensor.Tensor
 	rows   int
 }
 
-// callsOf returns rows as a signature takes them: serialized, or feature by feature. labels are
-// left out of serialized rows. The error is the reason why the signature can't be called with these
+// callsOf returns the calls of a signature with rows: serialized, or feature by feature. It removes
+// labels from serialized rows. The error is the reason why the signature can't be called with these
 // rows.
 func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error) {
 	if len(rows) == 0 {
@@ -54,7 +54,7 @@ func callsOf(s savedmodel.Signature, rows []row, labels []string) ([]call, error
 // row is repeated to fill it.
 const maxFixedBatch = 1024
 
-// batchOf returns how many rows a signature takes at once: 0 for any number.
+// batchOf returns how many rows a signature takes at a time: 0 for any number.
 func batchOf(s savedmodel.Signature) (int, error) {
 	batch := 0
 	for _, in := range s.Inputs {
@@ -74,7 +74,7 @@ func batchOf(s savedmodel.Signature) (int, error) {
 	return batch, nil
 }
 
-// takesExamples reports whether a signature has one input of strings, and that is none of the rows'
+// takesExamples reports whether a signature has one input, of strings, that is not one of the rows'
 // features.
 func takesExamples(s savedmodel.Signature, rows []row) bool {
 	if len(s.Inputs) != 1 || s.Inputs[0].DType.String() != "DT_STRING" || len(s.Inputs[0].Shape) > 1 {
@@ -84,7 +84,7 @@ func takesExamples(s savedmodel.Signature, rows []row) bool {
 	return !slices.ContainsFunc(rows, func(r row) bool { return r.features[r.feature(name)] != nil })
 }
 
-// requests returns rows as one call takes them.
+// requests returns the tensor of serialized rows for one call.
 func requests(s savedmodel.Signature, rows []row, labels []string) (map[string]tensor.Tensor, error) {
 	if !takesExamples(s, rows) {
 		return named(s, rows)
@@ -114,7 +114,7 @@ func named(s savedmodel.Signature, rows []row) (map[string]tensor.Tensor, error)
 	return inputs, nil
 }
 
-// alike reports whether all rows have as many values as each other of each input.
+// alike reports whether all rows have the same number of values of each input.
 func alike(s savedmodel.Signature, rows []row) bool {
 	for _, in := range s.Inputs {
 		for _, r := range rows[1:] {
@@ -126,9 +126,9 @@ func alike(s savedmodel.Signature, rows []row) bool {
 	return true
 }
 
-// tensorOf returns a feature of all rows as the signature takes it. Every row must have the values
-// that its shape has room for; where the shape leaves one dimension open, all rows must have as
-// many.
+// tensorOf returns the tensor of a feature of all rows for a signature. Every row must have as many
+// values as its shape; if one dimension of the shape is unknown, all rows must have the same
+// number.
 func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	if in.Layout != graph.Dense || len(in.Shape) == 0 {
 		return nil, errors.New("is no dense tensor of rows")
@@ -164,8 +164,8 @@ func tensorOf(in graph.Spec, rows []row) (tensor.Tensor, error) {
 	return all.tensor(in.DType.String(), shape)
 }
 
-// feature returns the feature that an input is called by: signatures have names that Python takes
-// for keywords, and Keras has those of its inputs in them.
+// feature returns the feature with the name of an input: signatures have names that are valid
+// keywords in Python, and Keras adds the names of its inputs.
 func (r row) feature(input string) string {
 	if r.features[input] != nil {
 		return input

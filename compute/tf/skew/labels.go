@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/transform"
 )
 
-// withUnserved adds to labels the features that a schema file keeps from serving; "" for none.
+// withUnserved adds to labels the features that a schema file excludes from serving; "": there is
+// no file.
 func withUnserved(labels []string, path string) ([]string, error) {
 	if path == "" {
 		return labels, nil
@@ -36,14 +37,15 @@ func withUnserved(labels []string, path string) ([]string, error) {
 	return labels, nil
 }
 
-// probedRows are the raw rows that are transformed to find out what a label is made of.
+// probedRows is the number of raw rows that are transformed to find the features from which a label
+// is computed.
 const probedRows = 50
 
 // namedLabels returns the raw features that hold the labels by which the module called them when it
-// read its data. A raw feature of the same name is one. A transformed label is made of the raw
-// features that change nothing but labels, when they are replaced by other rows' values; if the
-// graph can't be executed, it is made of the one whose name it begins with, if the model is given
-// nothing of that.
+// read its data. A raw feature of the same name is one. A transformed label is computed from the
+// raw features that change only labels, when they are replaced by other rows' values; if the graph
+// can't be executed, it is that of the raw feature with whose name it begins, if the model is not
+// given that one.
 func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
 	if c.data.memory == nil || len(raw) == 0 {
 		return nil
@@ -76,7 +78,7 @@ func (c *check) namedLabels(ctx context.Context, raw []row) (names []string) {
 	return names
 }
 
-// given reports whether the model in memory was given a feature whose name begins so.
+// given reports whether the model in memory was given a feature whose name begins with name.
 func (m *memory) given(name string) bool {
 	return slices.ContainsFunc(m.rows, func(r memoryRow) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Keys(r.features)), func(f string) bool { return strings.HasPrefix(f, name) })
@@ -94,7 +96,7 @@ func rawNames(rows []row) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// onlyIn returns the raw features that change some of the transformed labels and nothing else.
+// onlyIn returns the raw features that change only transformed labels.
 func onlyIn(ctx context.Context, dir string, rows []row, labels []string) (names []string, err error) {
 	if dir == "" || len(rows) < 2 {
 		return nil, errors.New("there is no transform graph, or there are too few rows")
@@ -140,7 +142,8 @@ func onlyIn(ctx context.Context, dir string, rows []row, labels []string) (names
 	return names, nil
 }
 
-// transformedRows returns raw rows after the transform graph: features by name, row by row.
+// transformedRows applies the transform graph to raw rows, and returns features by name, row by
+// row.
 func transformedRows(ctx context.Context, dir string, rows []row) ([]map[string]values, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph")
@@ -188,7 +191,7 @@ func runGraph(ctx context.Context, g *transform.Graph, rows []row) ([]map[string
 	return all, nil
 }
 
-// cell returns what a row has in a column.
+// cell returns the values of a row in a column.
 func cell(c *example.Column, row int) (v values) {
 	from, to := c.Row(row)
 	for i := from; i < to; i++ {

@@ -10,21 +10,21 @@ import (
 	"os"
 )
 
-// memory is what a model in memory answered for rows that it was evaluated on, in no known order:
-// the rows are known by their features.
+// memory has the answers of a model in memory for rows of its evaluation data, in unknown order:
+// the rows are identified by their features.
 //
 // It is read from a file of JSON, one value a line. The first is an object with the fields of
 // memoryHead, each other one a row: {"features": {name: values}, "label": {name: values},
 // "outputs": {name: values}}, with values as in a file of predictions. A model with one output that
-// has no name leaves it under "". A row with "synthetic": N is what the model answers for synthetic
-// row N, which it was not evaluated on.
+// has no name leaves it under "". A row with "synthetic": N is the answer of the model for
+// synthetic row N, which is not in its evaluation data.
 type memory struct {
 	memoryHead
 	rows      []memoryRow
 	synthetic map[int]memoryRow // by their number
 }
 
-// memoryHead is what is known of all rows.
+// memoryHead has the properties of all rows.
 type memoryHead struct {
 	Labels []string `json:"labels"` // the module's names of the labels when it read its data
 
@@ -61,7 +61,7 @@ const (
 	maxMemoryBytes = 256 << 20
 )
 
-// readMemory reads what a module left; nil if it left nothing.
+// readMemory reads the file that a module wrote; nil if there is none.
 func readMemory(path string) (*memory, error) {
 	if path == "" {
 		return nil, nil

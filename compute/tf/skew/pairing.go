@@ -15,8 +15,8 @@ type known struct {
 	trained func(name string) values
 }
 
-// match is a row of the memory with the raw rows that it may be: several where they can't be
-// distinguished apart by what the model was given.
+// match is a row of the memory with the raw rows that it may be: several, if the features that the
+// model was given don't distinguish them.
 type match struct {
 	row  memoryRow
 	rows []int // of the rows that the model is called with
@@ -24,15 +24,16 @@ type match struct {
 
 // Limits of the calls for a memory.
 const (
-	maxLikely     = 20   // raw rows that one row of the memory may be, where others are fewer
+	maxLikely     = 20   // limit of raw rows that one row of the memory may be, if others have fewer
 	maxAskedRows  = 2000 // in all
-	maxEpochRows  = 2000 // of a memory whose rows are known by their answers alone
-	minLabelled   = 5    // rows that a label is known by
+	maxEpochRows  = 2000 // of a memory whose rows are identified by their answers alone
+	minLabelled   = 5    // rows that suffice to identify a label
 	keyedFloatFmt = 'g'
 )
 
-// pairs finds the raw rows of the memory's rows, most of them at most. It returns the raw rows to
-// ask and which row of the memory each may be. The error is the reason why none are found.
+// pairs finds the raw rows of the memory's rows, at most most of them. It returns the raw rows for
+// the calls, and the rows of the memory that each may be. The error is the reason why none are
+// found.
 func (m *memory) pairs(all []known, most int) (asked []row, matches []match, err error) {
 	names := m.unchanged(all)
 	if len(names) == 0 {
@@ -129,8 +130,8 @@ func keyOf(names []string, of func(string) values) string {
 	return key.String()
 }
 
-// keyOfValues returns values as they compare: numbers as float32, without what dense tensors are
-// padded with at the end.
+// keyOfValues returns a key for comparing values: numbers as float32, without the padding of dense
+// tensors at the end.
 func keyOfValues(v values) string {
 	texts := slices.Clone(v.texts)
 	for i := range v.len() - len(v.texts) {
@@ -184,8 +185,8 @@ func labelled(matches []match, asked []row) (names []string) {
 	return slices.Sorted(maps.Keys(candidates))
 }
 
-// nearest returns the answer of the rows that a row of the memory may be which is nearest to what
-// it should be.
+// nearest returns, of the answers for the rows that a row of the memory may be, the one nearest to
+// the expected one.
 func nearest(served column, rows []int, distance func(values) float64) int {
 	best, least := rows[0], math.Inf(1)
 	for _, i := range rows {
@@ -196,8 +197,8 @@ func nearest(served column, rows []int, distance func(values) float64) int {
 	return best
 }
 
-// findPairs looks for the transformed row of each raw one by what it holds. A row that isn't there
-// is a difference, if all transformed rows were looked at.
+// findPairs searches the transformed row of each raw one by its values. A missing row is a
+// difference, if all transformed rows were searched.
 func (c *check) findPairs(v *verdict, answer map[string]column) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(answer)), func(name string) bool { return !c.data.keeps(name) })
 	if len(names) == 0 {

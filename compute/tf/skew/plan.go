@@ -19,7 +19,7 @@ type question struct {
 	compare   func(c *check, v *verdict, answer map[string]column)
 }
 
-// trimmed returns an answer without the rows that only fill a batch.
+// trimmed returns an answer without the padding rows of a batch.
 func (q question) trimmed(answer map[string]column) map[string]column {
 	for name, c := range answer {
 		answer[name] = c[:min(len(c), q.rows)]
@@ -27,7 +27,7 @@ func (q question) trimmed(answer map[string]column) map[string]column {
 	return answer
 }
 
-// Names of signatures, as TFX's modules and our own writer have them.
+// Names of signatures of TFX's modules and of Stoker's writer.
 const (
 	servingSignature  = "serving_default"
 	featuresSignature = "transform_features"
@@ -128,7 +128,7 @@ func (c *check) planOutputs(serving savedmodel.Signature, rows []row, compare fu
 	return nil
 }
 
-// neededAsInput returns a label that a signature of features takes, "" for none.
+// neededAsInput returns a label that a signature of features takes; "" if it takes none.
 func neededAsInput(s savedmodel.Signature, labels []string, rows []row) string {
 	if takesExamples(s, rows) {
 		return ""
@@ -143,8 +143,8 @@ func neededAsInput(s savedmodel.Signature, labels []string, rows []row) string {
 	return ""
 }
 
-// planFed asks a signature that takes other features than the raw rows have with transformed rows,
-// if it takes these.
+// planFed calls a signature that takes other features than those of the raw rows with transformed
+// rows, if it takes these.
 func (c *check) planFed(serving savedmodel.Signature, reason error) error {
 	rows := c.data.transformed[:min(len(c.data.transformed), c.question.Rows)]
 	if takesExamples(serving, c.data.raw) || len(rows) == 0 {
@@ -172,8 +172,8 @@ func (c *check) planFed(serving savedmodel.Signature, reason error) error {
 	return nil
 }
 
-// planFeatures asks for the transformed features of raw rows, which stand first: they may
-// distinguish which transformed row belongs to which raw one.
+// planFeatures plans a call for the transformed features of raw rows before the others, because
+// they may show which transformed row belongs to which raw one.
 func (c *check) planFeatures(features savedmodel.Signature) error {
 	if c.data.transformed == nil {
 		return errors.New("there are no transformed rows")

@@ -21,11 +21,10 @@ import (
 //go:embed ask.py
 var askScript []byte
 
-// pythonTime bounds how long TensorFlow may take: importing it takes seconds, a large model some
-// more.
+// pythonTime limits the time of TensorFlow: importing it takes seconds, a large model some more.
 const pythonTime = 5 * time.Minute
 
-// python is TensorFlow in a process of its own.
+// python is TensorFlow in a separate process.
 type python struct {
 	interpreter string
 	model       string
@@ -130,7 +129,7 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 	command.Env = environment(dir)
 	command.WaitDelay = time.Second
 	command.SysProcAttr = diesWithParent()
-	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
+	runtime.LockOSThread() // for the kernel, the thread that starts a process is its parent
 	defer runtime.UnlockOSThread()
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // the log of the check
 	if err := command.Run(); err != nil {
@@ -143,8 +142,8 @@ func (p python) run(ctx context.Context, questions []question, seed uint64) (ans
 	return answers, err
 }
 
-// environment returns all of our environment that TensorFlow gets: the model that it executes may
-// read it.
+// environment returns the part of the environment that TensorFlow gets, because the model that it
+// executes may read it.
 func environment(home string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + home, "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2"}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"} {
@@ -155,8 +154,8 @@ func environment(home string) []string {
 	return env
 }
 
-// errorName keeps of the name of TensorFlow's error what a name has: the process that says it has
-// executed a foreign model.
+// errorName removes from the name of TensorFlow's error all characters that names don't have: the
+// process that sent it has executed a foreign model.
 func errorName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {

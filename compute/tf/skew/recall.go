@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// recall compares what a signature answers with what the model in memory said of the same rows.
+// recall compares the answers of a signature with those of the model in memory for the same rows.
 type recall struct {
 	memory  *memory
 	matches []match
 }
 
-// fit is how one output that is served goes with one of the model in memory.
+// fit is how one served output matches one of the model in memory.
 type fit struct {
 	served, own string
 	by          relation
@@ -45,8 +45,8 @@ func (r recall) compare(c *check, v *verdict, answer map[string]column) {
 			neither = append(neither, name)
 		}
 	}
-	// An output that is wrong by itself may be something else than the model's answer, where
-	// another one is right: but not under its name.
+	// An output that is wrong may be another value than the model's answer, if another output is
+	// right, but not under its name.
 	named := slices.DeleteFunc(slices.Clone(wrong), func(f fit) bool { return f.own != f.served || f.by.name != "" })
 	if len(right) == 0 || len(named) > 0 {
 		right, wrong = append(right, wrong...), nil
@@ -76,8 +76,8 @@ func (r recall) compare(c *check, v *verdict, answer map[string]column) {
 	}
 }
 
-// best finds the output of the model in memory that a served one is, and in which way. It is false
-// where none can be compared.
+// best finds the output of the model in memory that a served one represents, and their relation. It
+// returns false if none can be compared.
 func (r recall) best(name string, served column, tolerance float64) (best fit, ok bool) {
 	for _, own := range r.outputs(name) {
 		for _, by := range relations {
@@ -89,7 +89,7 @@ func (r recall) best(name string, served column, tolerance float64) (best fit, o
 	return best, ok
 }
 
-// outputs returns those of the model in memory, that of the same name first.
+// outputs returns the outputs of the model in memory, with the one of the same name first.
 func (r recall) outputs(name string) []string {
 	names := slices.Sorted(maps.Keys(r.matches[0].row.outputs))
 	if i := slices.Index(names, name); i > 0 {
@@ -134,9 +134,9 @@ func (r recall) fit(name, own string, by relation, served column, tolerance floa
 	return f, true
 }
 
-// follows reports whether an output is each number of the model's answer times a number of its own
-// and another added to it, as where a model learns on another scale than it is served on. That says
-// nothing of whether it is right: a model of one feature that isn't transformed may be off so too.
+// follows reports whether each number of an output is a linear function of the model's answer, as
+// for a model that is trained on another scale than it is served on. That does not show whether it
+// is right: a model of one feature that isn't transformed may have the same error.
 func (r recall) follows(f fit, served column) bool {
 	var x, y [][]float64 // by row
 	for _, m := range r.matches {
@@ -158,8 +158,8 @@ func (r recall) follows(f fit, served column) bool {
 	return true
 }
 
-// isLinear reports whether column i of y is that of x times a number, with another one added, up to
-// what float32 rounds.
+// isLinear reports whether column i of y is a linear function of that of x, up to rounding of
+// float32.
 func isLinear(x, y [][]float64, i int) bool {
 	low, high := 0, 0
 	for row := range x {
@@ -186,9 +186,9 @@ func isLinear(x, y [][]float64, i int) bool {
 	return true
 }
 
-// byClass takes an output of one string or integer a row for the name of the class that the model
-// finds likeliest, or of the side of a threshold that its number is on: each class has one name. It
-// is false for what can be no such names.
+// byClass interprets an output of one string or integer for each row as the name of the likeliest
+// class, or of the side of a threshold: each class has one name. It returns false for values that
+// can't be such names.
 func (r recall) byClass(name string, served column) (best fit, ok bool) {
 	for _, own := range r.outputs(name) {
 		if f, can := r.named(name, own, served); can && (!ok || f.misses < best.misses) {
@@ -198,7 +198,7 @@ func (r recall) byClass(name string, served column) (best fit, ok bool) {
 	return best, ok
 }
 
-// maxNames is how many different names an output may have.
+// maxNames limits the different names of an output.
 const maxNames = 1000
 
 func (r recall) named(name, own string, served column) (fit, bool) {
@@ -249,13 +249,13 @@ func (r recall) named(name, own string, served column) (fit, bool) {
 	return f, true
 }
 
-// most returns the name that counts most, the first in order of those that count as much.
+// most returns the name with the largest count, the first in order if several have it.
 func most(counts map[string]int) string {
 	names := slices.Sorted(maps.Keys(counts))
 	return slices.MaxFunc(names, func(a, b string) int { return counts[a] - counts[b] })
 }
 
-// apartRanges reports whether no two ranges have a number in common.
+// apartRanges reports whether no two ranges have a common number.
 func apartRanges(ranges map[string][2]float64) bool {
 	list := slices.SortedFunc(maps.Values(ranges), func(a, b [2]float64) int { return compareNumbers(a[0], b[0]) })
 	for i := 1; i < len(list); i++ {

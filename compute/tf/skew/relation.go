@@ -12,7 +12,7 @@ type relation struct {
 	name string
 	// Computes it from an output of the model in memory; nil: there is no such function.
 	of   func([]float64) []float64
-	back bool // what is served becomes, by it, what the model in memory said
+	back bool // it computes the answer of the model in memory from the served one
 }
 
 // relations in the order in which they are tried.
@@ -100,7 +100,7 @@ func argmax(x []float64) []float64 {
 	return []float64{float64(slices.Index(x, slices.Max(x)))}
 }
 
-// descending returns the numbers from the largest on, of which as many count as are answered.
+// descending returns the numbers from the largest on; only as many as there are answers count.
 func descending(x []float64) []float64 {
 	if len(x) < 2 {
 		return nil
@@ -118,7 +118,7 @@ func compareNumbers(a, b float64) int {
 	return 0
 }
 
-// apply returns what is served and what it should be, by this relation; false where the two can't
+// apply returns the served values and the expected ones, by this relation; false if the two can't
 // be compared.
 func (r relation) apply(served, want values) (a, b values, ok bool) {
 	if served.texts != nil || want.texts != nil {

@@ -18,21 +18,21 @@ const (
 	roundedTimes   = 4
 	roundingFactor = 4
 
-	// maxRounding bounds what is allowed to it, as a part of the size of the output: beyond that
-	// nothing would be found.
+	// maxRounding limits the tolerance for rounding, as a part of the size of the output: with a
+	// larger one no difference would be found.
 	maxRounding = 1e-2
 )
 
-// roundingOfAll says for each question, output and row what rounding changes.
+// roundingOfAll is the effect of rounding for each question, output and row.
 type roundingOfAll []map[string][]rounding
 
-// rounding is what it changes of one row of an output.
+// rounding is its effect on one row of an output.
 type rounding struct {
 	distance float64 // at most, of the numbers that are finite
-	other    bool    // a class, a word, or a number that is not finite became another
+	other    bool    // a class, a word, or a number that is not finite has changed
 }
 
-// of returns that of one question.
+// of returns the effect for one question.
 func (r roundingOfAll) of(question int) map[string][]rounding {
 	if question >= len(r) {
 		return nil
@@ -40,9 +40,8 @@ func (r roundingOfAll) of(question int) map[string][]rounding {
 	return r[question]
 }
 
-// roundings asks the same questions with weights rounded otherwise, and compares with what was
-// answered. A model that has another answer each time is an error: what its answers change by is
-// not rounding.
+// roundings repeats the calls with weights rounded differently, and compares the answers. A model
+// that has another answer each time is an error, because the change of its answers isn't rounding.
 func roundings(ctx context.Context, by asker, questions []question, answers []map[string]column, tolerance float64) (roundingOfAll, error) {
 	again, err := by.ask(ctx, questions)
 	if err != nil {
@@ -82,7 +81,7 @@ func repeats(answer, again column, tolerance float64) bool {
 	})
 }
 
-// widen adds what one rounding has changed of an output.
+// widen adds the changes of an output by one rounding.
 func widen(sofar []rounding, answered, rounded column) []rounding {
 	if sofar == nil {
 		sofar = make([]rounding, len(answered))

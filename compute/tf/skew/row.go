@@ -21,11 +21,11 @@ type row struct {
 	lists    map[string]*examplepb.FeatureList
 }
 
-// maxRowBytes bounds the rows that are held at once.
+// maxRowBytes limits the rows that are in memory at a time.
 const maxRowBytes = 256 << 20
 
-// readRows reads the first rows of files, in the order in which a training evaluates them: most of
-// them at most, and fewer of those that are large.
+// readRows reads the first rows of files, in the order in which a training evaluates them: at most
+// most of them, and fewer of large ones.
 func readRows(patterns []string, most int) ([]row, error) {
 	files, err := example.Files(patterns...)
 	if err != nil {
@@ -92,10 +92,11 @@ func without[T any](features map[string]T, names []string) map[string]T {
 	return left
 }
 
-// has reports whether the row has a feature, be it one value of which there are many.
+// has reports whether the row has a feature, even if it is one of many with that name.
 func (r row) has(name string) bool { return r.features[name] != nil || r.lists[name] != nil }
 
-// values returns what the row has of a feature. Of a list of features they are those of all steps.
+// values returns the values of a feature of the row. For a list of features they are those of all
+// steps.
 func (r row) values(name string) values {
 	if f, ok := r.features[name]; ok {
 		return valuesIn(f)

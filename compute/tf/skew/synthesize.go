@@ -98,9 +98,9 @@ func synthesize(ctx context.Context, q Synthesis) (made Synthetic, err error) {
 	return made, nil
 }
 
-// steady returns the rows of which the graph makes the same texts and integers when all their
-// numbers are a little larger or smaller: whether another number is on this or that side of a
-// boundary is not up to rounding then.
+// steady returns the rows for which the graph computes the same strings and integers if all their
+// numbers are a little larger or smaller, so that rounding does not decide on which side of a
+// boundary a number is.
 func (s *synthetic) steady(ctx context.Context, rows []row) (kept []row) {
 	if len(rows) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (r row) scaled(factor float32) row {
 	return to
 }
 
-// elementsOf returns values as JSON has them in a file of predictions.
+// elementsOf returns values in the JSON form of a file of predictions.
 func elementsOf(features map[string]values) map[string][]any {
 	all := map[string][]any{}
 	for name, v := range features {
