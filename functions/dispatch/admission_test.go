@@ -270,7 +270,8 @@ func TestAnEndThatAnotherSourcePublishedIsAccepted(t *testing.T) {
 	if _, err := bus.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute) // without this it retried without a pause
+	// Without this it retried without a pause.
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer stop()
 	for _, run := range []string{"a", "b", "c"} {
 		publish(t, bus, run, "t", transform())

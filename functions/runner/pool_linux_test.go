@@ -431,7 +431,8 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.End()
-			if err := c.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
+			// Far off: so that a red test ends.
+			if err := c.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if said, err := io.ReadAll(c.Output); strings.TrimSpace(string(said)) != tc.want || c.digest != digest {

@@ -174,8 +174,9 @@ func (s *Session) assigned(in *scope, reference string) (*ops.Variable, error) {
 
 // origin is the part of the model's bundle from which a tensor is restored.
 type origin struct {
-	key  string
-	part string // "" for the whole tensor; else a part of it, in the form of RestoreV2: "10 4 0,5:-"
+	key string
+	// "" for the whole tensor; else a part of it, in the form of RestoreV2: "10 4 0,5:-"
+	part string
 }
 
 // saved returns the origin of a restored tensor.

@@ -227,7 +227,8 @@ func mayFail(nodes []*nodepb.NodeDef, waited map[string]string) bool {
 			if n.GetOp() != "Identity" && n.GetOp() != "IdentityN" {
 				continue
 			}
-			for _, in := range n.GetInput() { // the inputs that it passes on run for the effect, too
+			// The inputs that it passes on run for the effect, too.
+			for _, in := range n.GetInput() {
 				run = append(run, nodeOf(in))
 			}
 		}

@@ -133,10 +133,11 @@ type opsCheck struct {
 	assets map[string]bool              // nodes of the graph with the paths of assets
 	files  map[string]bool              // names of assets
 	saved  map[nodeAt]bool              // what the saver runs to save
-	loaded map[nodeAt]bool              // the nodes that the saver runs to restore, while a model is loaded
-	served map[nodeAt]bool              // what anything else runs
-	public map[string]bool              // functions that objects of the model name
-	open   map[string]bool              // functions that TensorFlow may call with any arguments
+	// The nodes that the saver runs to restore, while a model is loaded.
+	loaded map[nodeAt]bool
+	served map[nodeAt]bool // what anything else runs
+	public map[string]bool // functions that objects of the model name
+	open   map[string]bool // functions that TensorFlow may call with any arguments
 	// What a request or the saver runs, without the path of an asset being replaced.
 	asked map[nodeAt]bool
 }

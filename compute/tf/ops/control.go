@@ -117,7 +117,8 @@ func buildWhile(n *Node) (Kernel, error) {
 			if state, err = body.Apply(state, c.Most, c.Budget); err != nil {
 				return err
 			}
-			c.Budget.Rewind(start, SizeOfNew(state, c.In)) // the values of the previous pass aren't needed any more
+			// The values of the previous pass aren't needed any more.
+			c.Budget.Rewind(start, SizeOfNew(state, c.In))
 		}
 		return fmt.Errorf("loops more than %d times", maxPasses)
 	}, nil

@@ -72,7 +72,8 @@ func (r reader) askRounded(ctx context.Context, questions []question, seed uint6
 }
 
 func (r reader) ask(ctx context.Context, questions []question) (answers []map[string]column, err error) {
-	defer func() { // a graph is foreign code: a panic of Go's reader does not show a defect of the model
+	// A graph is foreign code: a panic of Go's reader does not show a defect of the model.
+	defer func() {
 		if broken := recover(); broken != nil {
 			r.question.Logger.Error("our reader of SavedModels broke", "panic", broken, "stack", string(debug.Stack()))
 			answers, err = nil, unable{fmt.Errorf("our reader broke: %v", broken)}

@@ -24,7 +24,8 @@ type match struct {
 
 // Limits of the calls for a memory.
 const (
-	maxLikely     = 20   // limit of raw rows that one row of the memory may be, if others have fewer
+	// Limit of raw rows that one row of the memory may be, if others have fewer.
+	maxLikely     = 20
 	maxAskedRows  = 2000 // in all
 	maxEpochRows  = 2000 // of a memory whose rows are identified by their answers alone
 	minLabelled   = 5    // rows that suffice to identify a label

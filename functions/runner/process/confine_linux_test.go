@@ -114,7 +114,8 @@ func tried(supervisor *Supervisor, what string) (string, error) {
 	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		return "", err
 	}
-	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
+	// Far off: so that a red test ends.
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 		return "", err
 	}
 	text, err := bufio.NewReader(p.Output).ReadString('\n')

@@ -68,7 +68,8 @@ func TestAModuleHasASessionOfItsOwn(t *testing.T) {
 	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
+	// Far off: so that a red test ends.
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(p.Output)
@@ -119,7 +120,8 @@ func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 			if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
+			// Far off: so that a red test ends.
+			if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.ReadFull(p.Output, make([]byte, len("holds\n"))); err != nil {
@@ -260,7 +262,8 @@ func orphaned(t *testing.T) (p *Process, orphan int) {
 // orphanOf waits until this process is the parent of a process's orphan.
 func orphanOf(t *testing.T, p *Process) int {
 	t.Helper()
-	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil { // far off: so that a red test ends
+	// Far off: so that a red test ends.
+	if err := p.Output.SetReadDeadline(time.Now().Add(8 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(io.LimitReader(p.Output, 20)).ReadString('\n')

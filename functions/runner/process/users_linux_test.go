@@ -104,7 +104,8 @@ func begin(t *testing.T, supervisor *Supervisor, what string) (*Process, string)
 		}
 	})
 	_, err = io.WriteString(p.Stdin, "\n")
-	if err = errors.Join(err, p.Output.SetReadDeadline(time.Now().Add(8*time.Minute))); err != nil { // far off: so that a red test ends
+	// Far off: so that a red test ends.
+	if err = errors.Join(err, p.Output.SetReadDeadline(time.Now().Add(8*time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(p.Output).ReadString('\n')
