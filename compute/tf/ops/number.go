@@ -72,8 +72,8 @@ func (f format) float(v float64) string {
 
 func (f format) integer(v int64) string { return f.pad(strconv.FormatInt(v, 10)) }
 
-// pad fills s up to the width: with zeros after the sign, with spaces at the end if fill is "-", else
-// with spaces before it.
+// pad fills s up to the width: with zeros after the sign, with spaces at the end if fill is "-",
+// else with spaces before it.
 func (f format) pad(s string) string {
 	missing := max(0, f.width-len(s))
 	switch {
