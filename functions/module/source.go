@@ -18,12 +18,20 @@ type Source struct {
 
 	// For TFX modules only.
 
-	RunFn        string   `json:"run_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: run_fn or trainer_fn of the module file"`                                                                           // dotted name, my_module.fn; "": run_fn, else trainer_fn, of the one module file
-	TunerFn      string   `json:"tuner_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: tuner_fn of the module file"`                                                                                     // the same; "": tuner_fn
-	Python       string   `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the directory of its environment. Default: STOKER_PYTHON\\, or the environment that stoker python setup made"`                     // interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the one of stoker python setup
-	Keras        string   `json:"keras,omitempty" jsonschema:"enum=auto,enum=2,enum=3,default=auto,description=Version of Keras; auto: the version that the module needs"`                                                                      // "2" or "3"; "" or "auto": what the module needs
-	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt. Default: none"`                                                                    // packages in addition to those of the environment, as in requirements.txt
-	Autograph    string   `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=Code that AutoGraph converts: the module's own\\, or also that of TFT and tfx_bsl\\, which takes longer and has the same result"` // the code that AutoGraph converts: "" or "user": the module's, not that of TFT and tfx_bsl; "all": theirs too
+	// Dotted name, my_module.fn; "": run_fn, else trainer_fn, of the one module file.
+	RunFn string `json:"run_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: run_fn or trainer_fn of the module file"`
+	// The same; "": tuner_fn.
+	TunerFn string `json:"tuner_fn,omitempty" jsonschema:"description=Dotted name of a TFX module's function. Default: tuner_fn of the module file"`
+	// Interpreter with TensorFlow, or the folder of its environment; "": STOKER_PYTHON, else the
+	// one of stoker python setup.
+	Python string `json:"python,omitempty" jsonschema:"description=Interpreter with TensorFlow\\, or the directory of its environment. Default: STOKER_PYTHON\\, or the environment that stoker python setup made"`
+	// "2" or "3"; "" or "auto": what the module needs
+	Keras string `json:"keras,omitempty" jsonschema:"enum=auto,enum=2,enum=3,default=auto,description=Version of Keras; auto: the version that the module needs"`
+	// Packages in addition to those of the environment, as in requirements.txt.
+	Requirements []string `json:"requirements,omitempty" jsonschema:"description=Packages in addition to those of the environment\\, as in requirements.txt. Default: none"`
+	// The code that AutoGraph converts: "" or "user": the module's, not that of TFT and tfx_bsl;
+	// "all": theirs too.
+	Autograph string `json:"autograph,omitempty" jsonschema:"enum=user,enum=all,default=user,description=Code that AutoGraph converts: the module's own\\, or also that of TFT and tfx_bsl\\, which takes longer and has the same result"`
 }
 
 // Values of Source.Keras.

@@ -346,7 +346,8 @@ func TestMain(m *testing.M) {
 func helpOf(t *testing.T, stoker string, path []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), stoker, append(slices.Clone(path), "--help")...)
-	cmd.Env = []string{"HOME=/home/you", "PATH=" + os.Getenv("PATH")} // defaults of flags are below it
+	// Defaults of flags are below it.
+	cmd.Env = []string{"HOME=/home/you", "PATH=" + os.Getenv("PATH")}
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("stoker %v --help: %v: %s", path, err, said)
