@@ -15,7 +15,7 @@ const learning = "compute/data/example compute/nn compute/nn/optim compute/train
 var rules = archtest.Rules{
 	Module: "github.com/stoker-ml/stoker",
 	TopLevel: `functions events compute storage infra local
-		go.mod go.sum Taskfile.yml staticcheck.conf README.md SECURITY.md LICENSE NOTICE doc.go architecture_test.go readme_test.go
+		go.mod go.sum Taskfile.yml staticcheck.conf README.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE doc.go architecture_test.go readme_test.go
 		.git .github .gitignore .editorconfig .ci`,
 	Packages: map[string]archtest.Package{
 		".": {},

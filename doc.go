@@ -1,6 +1,6 @@
 // Package stoker has no code, only checks of the whole repository: architecture_test.go holds the
 // allowed imports, and readme_test.go runs the commands of the README and of the pages that
-// continue it. infra/docs/architecture.md describes the packages. Areas:
+// continue it. infra/docs/contributing/architecture.md describes the packages. Areas:
 //
 //   - events: wire types, and the bus on NATS
 //   - storage: types of artifacts, and the store on S3

@@ -62,6 +62,12 @@ func TestEveryPagesCommandsAreRun(t *testing.T) {
 	if err != nil || len(pages) < 10 {
 		t.Fatal(pages, err)
 	}
+	contributing, err := filepath.Glob("infra/docs/contributing/*.md")
+	if err != nil || len(contributing) < 5 {
+		t.Fatal(contributing, err)
+	}
+	pages = append(pages, contributing...)
+	pages = append(pages, "CONTRIBUTING.md")
 	run := append(slices.Clone(tour), "infra/docs/http.md")
 	for _, page := range pages {
 		for _, block := range commands(t, page) {

@@ -18,7 +18,12 @@ func pages(t *testing.T) []string {
 	if err != nil || len(found) < 15 {
 		t.Fatal(found, err)
 	}
-	return append(found, "../../README.md", "../../SECURITY.md", "../threats.md", "../changelog/README.md")
+	contributing, err := filepath.Glob("contributing/*.md")
+	if err != nil || len(contributing) < 5 {
+		t.Fatal(contributing, err)
+	}
+	found = append(found, contributing...)
+	return append(found, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../threats.md", "../changelog/README.md")
 }
 
 var (
