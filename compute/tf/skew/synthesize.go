@@ -217,7 +217,7 @@ const (
 	minSynthetic = 5
 )
 
-// planSynthetic asks for the outputs of synthetic rows that the model in memory answered too. The
+// planSynthetic plans calls with the synthetic rows that the model in memory answered too. The
 // error is the reason why none are compared.
 //
 // The model in memory was given the output of the graph for a row. The module would have given it
@@ -264,8 +264,8 @@ func (c *check) planSynthetic(asking syntheticRows, attempts []attempt) error {
 	return nil
 }
 
-// unaltered returns what the rows of the memory have of each feature, and how many they are: of
-// those rows alone whose features are all those of one transformed row.
+// unaltered returns the limits of each feature in those rows of the memory whose features are all
+// equal to those of one transformed row, and the number of these rows.
 func (m *memory) unaltered(transformed []row) (limits map[string]limit, n int) {
 	limits = map[string]limit{}
 	for _, r := range m.rows {

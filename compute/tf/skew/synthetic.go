@@ -26,11 +26,11 @@ const (
 	maxSyntheticValues  = 100_000 // values of one row
 	maxVocabularyWords  = 40      // words that are tried of each vocabulary
 	maxVocabularyBytes  = 1 << 20
-	refinements         = 4 // passes of the search for plausible values
+	refinements         = 4 // number of passes of the search for plausible values
 	maxSyntheticOutputs = 2000
 )
 
-// synthetic makes raw rows of a schema where a run has no raw examples. Their values are valid for
+// synthetic makes raw rows from a schema if a run has no raw examples. Their values are valid for
 // the schema; only of plausible rows is it known that the data could contain them.
 type synthetic struct {
 	spec  example.Spec
@@ -40,9 +40,9 @@ type synthetic struct {
 	real  []row       // transformed rows of the run
 }
 
-// newSynthetic reads the raw schema of a TransformGraph artifact. A graph that neither Go nor the
-// interpreter python can execute is left out: no row is known to be plausible then. It must be
-// closed.
+// newSynthetic reads the raw schema of a TransformGraph artifact. If neither Go nor the interpreter
+// python can execute the graph, it is not used, and no row is known to be plausible. The result
+// must be closed.
 func newSynthetic(ctx context.Context, dir, python string, real []row) (*synthetic, error) {
 	if dir == "" {
 		return nil, errors.New("there is no transform graph whose raw schema would say what requests hold")
@@ -140,7 +140,7 @@ func magnitudes(least, most int) []float64 {
 	return list
 }
 
-// row makes a row in which every value of a feature is the one chosen for it.
+// row makes a row in which every value of a feature is the chosen one.
 func (s *synthetic) row(chosen []values) row {
 	r := row{features: map[string]*examplepb.Feature{}, lists: map[string]*examplepb.FeatureList{}}
 	for i, f := range s.spec {
@@ -187,8 +187,8 @@ func (s *synthetic) choose(at func(n int) int) (chosen []values) {
 	return chosen
 }
 
-// diverse returns rows whose features have any of their candidates, at random but the same each
-// time.
+// diverse returns rows whose features have any of their candidates, at random, but the same ones
+// each time.
 func (s *synthetic) diverse(n int) (rows []row) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range n {
@@ -197,9 +197,9 @@ func (s *synthetic) diverse(n int) (rows []row) {
 	return rows
 }
 
-// plausible returns rows that the transform graph makes such features of as the run's transformed
-// rows have: numbers within their range, and texts that are among theirs. There are none where no
-// candidate is known to lead there.
+// plausible returns rows whose transformed features are like those of the run's transformed rows:
+// numbers within their range, and strings that are among theirs. It returns none if no candidates
+// are known for that.
 //
 // It changes one feature at a time, and keeps the value by which the transformed features come
 // nearest.
@@ -277,8 +277,8 @@ func (s *synthetic) others(ctx context.Context, limits map[string]limit, chosen 
 	return rows
 }
 
-// spread returns some of a feature's values, the numbers among them as far apart as they are: a
-// model that is right for rows that are alike may be wrong for others.
+// spread returns some of a feature's values, with numbers as far apart as possible: a model that is
+// right for similar rows may be wrong for others.
 func spread(f example.Feature, list []values) (some []values) {
 	if f.Kind != example.Bytes {
 		slices.SortFunc(list, func(a, b values) int { return cmp.Compare(a.number(0), b.number(0)) })
@@ -289,7 +289,7 @@ func spread(f example.Feature, list []values) (some []values) {
 	return some
 }
 
-// near returns numbers around the one chosen.
+// near returns numbers around the chosen one.
 func near(f example.Feature, chosen values) (list []values) {
 	if f.Kind == example.Bytes {
 		return nil
@@ -311,7 +311,7 @@ func near(f example.Feature, chosen values) (list []values) {
 	return list
 }
 
-// limit is what the run's transformed rows have of one feature.
+// limit is the range of one feature in the run's transformed rows.
 type limit struct {
 	least, most float64
 	texts       map[string]bool

@@ -15,14 +15,14 @@ import (
 // attempt is one synthetic row, with and without its labels.
 type attempt struct {
 	plausible     bool
-	without, with error // what the model has of an error
+	without, with error // the model's errors
 }
 
-// askSynthetic asks the serving signature of a run without raw examples for synthetic raw rows. It
-// returns an error for a model that can't be served: one that has an error for a row without its
+// askSynthetic calls the serving signature of a run without raw examples with synthetic raw rows.
+// It returns an error for a model that can't be served: one that has an error for a row without its
 // label and none for the same row with it, or one that has an error for every row, among them rows
-// whose transformed features are like the real ones. Any other error may be one of the values, and
-// is noted.
+// whose transformed features are like the real ones. Any other error may be caused by the values,
+// and is noted.
 func (c *check) askSynthetic(ctx context.Context, model served) error {
 	serving, err := serving(model.Signatures())
 	if err != nil || slices.ContainsFunc(c.questions, func(q question) bool { return q.signature.Name == serving.Name }) {
@@ -72,7 +72,7 @@ func (c *check) askSynthetic(ctx context.Context, model served) error {
 }
 
 // plausible returns the rows that were made before the training, or makes some: the model in memory
-// answered the former alone.
+// answered only the former.
 func (c *check) plausible(ctx context.Context, s *synthetic) ([]row, error) {
 	if len(c.question.Synthetic) > 0 {
 		return parseRows(c.question.Synthetic)
@@ -97,8 +97,8 @@ type served interface {
 	MayFailBesides() bool
 }
 
-// lastOf has the askers ask, as for real rows: the last one that can execute the model counts.
-// There are no failures if no implementation can.
+// lastOf lets the askers call the model, as for real rows: the last one that can execute it is
+// decisive. There are no failures if no implementation can.
 func (c *check) lastOf(ctx context.Context, questions []question, model served) (by string, failures []error, err error) {
 	list := c.askers
 	ask := func(a asker) error {
@@ -127,7 +127,7 @@ func (c *check) lastOf(ctx context.Context, questions []question, model served) 
 	return by, failures, nil
 }
 
-// judge refuses a model by what it has of errors for synthetic rows, or notes what was found.
+// judge refuses a model because of its errors for synthetic rows, or notes the results.
 func (c *check) judge(asking syntheticRows, attempts []attempt) error {
 	var failed error
 	signature, by, spec, labels := asking.serving.Name, asking.by, asking.spec, asking.labels
@@ -179,7 +179,7 @@ func (c *check) unasked(signature string, err error) {
 }
 
 // lacksUnknown reports whether an error is one of a feature that is not in the raw schema: the
-// publisher's data may have it all the same.
+// publisher's data may still have it.
 func lacksUnknown(err error, spec example.Spec) bool {
 	failed, ok := errors.AsType[modelError](err)
 	return ok && failed.missing != "" && !slices.Contains(spec.Names(), failed.missing)

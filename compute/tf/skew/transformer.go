@@ -36,9 +36,9 @@ func (g goGraph) transform(ctx context.Context, rows []row) ([]map[string]values
 
 func (goGraph) close() {}
 
-// openTransformer opens the graph of a TransformGraph artifact: in Go, or where that can't execute
-// it in TensorFlow, if python names an interpreter. tries are rows of the graph's raw schema: one
-// that is executed has features for one of them at least.
+// openTransformer opens the graph of a TransformGraph artifact: in Go, or, if Go can't execute it,
+// in TensorFlow, if python names an interpreter. tries are rows of the graph's raw schema: a graph
+// that can be executed has features for at least one of them.
 func openTransformer(ctx context.Context, dir, python string, tries []row) (transformer, error) {
 	limited, cancel := context.WithTimeout(ctx, syntheticTime)
 	defer cancel()
@@ -85,11 +85,10 @@ type tensorflowGraph struct {
 	ended   chan error // of the process
 }
 
-// maxTransformed bounds the features of the rows that are transformed at once, as they are written.
+// maxTransformed limits the written features of the rows that are transformed at a time.
 const maxTransformed = 64 << 20
 
-// startTensorflowGraph starts the process. Whether the graph can be loaded shows in the first
-// answer.
+// startTensorflowGraph starts the process. The first answer shows whether the graph can be loaded.
 func startTensorflowGraph(ctx context.Context, python, dir string) (_ *tensorflowGraph, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	g := &tensorflowGraph{cancel: cancel, ended: make(chan error, 1)}
@@ -124,7 +123,7 @@ func startTensorflowGraph(ctx context.Context, python, dir string) (_ *tensorflo
 	}
 	g.stdin, g.rows = stdin, json.NewEncoder(stdin)
 	started := make(chan error, 1)
-	go func() { // the kernel takes the thread that starts a process for its parent
+	go func() { // for the kernel, the thread that starts a process is its parent
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := g.command.Start()
@@ -170,8 +169,8 @@ func (g *tensorflowGraph) transform(ctx context.Context, rows []row) ([]map[stri
 	return featuresOf(tensors, len(rows))
 }
 
-// featuresOf takes the outputs of a transform graph apart, row by row. Those of sparse tensors have
-// several names.
+// featuresOf splits the outputs of a transform graph by row. Those of sparse tensors have several
+// names.
 func featuresOf(tensors map[string]tensor.Tensor, rows int) ([]map[string]values, error) {
 	all := make([]map[string]values, rows)
 	for i := range all {
@@ -206,5 +205,5 @@ func (g *tensorflowGraph) close() {
 	g.cancel()
 	_ = g.stdin.Close() // a pipe to a process that is ended
 	<-g.ended
-	_ = os.RemoveAll(g.dir) // a leftover goes with the folder of the check
+	_ = os.RemoveAll(g.dir) // a leftover is removed with the check's directory
 }

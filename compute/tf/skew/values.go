@@ -22,7 +22,7 @@ type values struct {
 
 func (v values) len() int { return len(v.floats) + len(v.ints) + len(v.texts) }
 
-// number returns number i of those that are numbers.
+// number returns element i of a list of numbers.
 func (v values) number(i int) float64 {
 	if v.ints != nil {
 		return float64(v.ints[i])
@@ -30,7 +30,7 @@ func (v values) number(i int) float64 {
 	return v.floats[i]
 }
 
-// largest returns the largest finite number by its size.
+// largest returns the finite number with the largest absolute value.
 func (v values) largest() float64 {
 	most := 0.0
 	for i := range len(v.floats) + len(v.ints) {
@@ -42,8 +42,8 @@ func (v values) largest() float64 {
 }
 
 // apart returns how far two lists differ, and whether they are the same within the differences that
-// allowed permits for numbers. Texts must be equal, and so must integers: these may be floats in
-// want, as all numbers of a prediction are. NaN is like NaN.
+// allowed permits for numbers. Strings must be equal, and so must integers, which may be floats in
+// want, as all numbers of a prediction are. NaN equals NaN.
 func (v values) apart(want values, allowed float64) (distance float64, same bool) {
 	if v.len() != want.len() || len(v.texts) != len(want.texts) {
 		return 0, false
@@ -74,8 +74,8 @@ func (v values) apart(want values, allowed float64) (distance float64, same bool
 	return distance, same
 }
 
-// isLike reports whether two lists have the same texts and integers, and numbers that are not
-// finite in the same places.
+// isLike reports whether two lists have the same strings and integers, and numbers that are not
+// finite at the same indices.
 func (v values) isLike(other values) bool {
 	if v.len() != other.len() || !slices.Equal(v.texts, other.texts) || !slices.Equal(v.ints, other.ints) {
 		return false
@@ -106,8 +106,8 @@ func (v values) String() string {
 	return fmt.Sprint(texts)
 }
 
-// fingerprints distinguish texts without showing them: a graph may have read them from anywhere,
-// and what is reported of a difference is published.
+// fingerprints distinguish strings without showing them: a graph may have read them from anywhere,
+// and a report of a difference is published.
 func fingerprints(texts []string) string {
 	var all []string
 	for _, text := range texts {
@@ -117,8 +117,8 @@ func fingerprints(texts []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// shortest returns a number in the fewest digits that distinguish it from any other: of the float32
-// that it is, mostly.
+// shortest returns a number in the fewest digits that distinguish it from any other: usually of a
+// float32.
 func shortest(x float64) string {
 	if float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)
@@ -126,14 +126,14 @@ func shortest(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// element is one value of a prediction: a number, a string, or what may be both, as "NaN" is.
+// element is one value of a prediction: a number, a string, or one that may be both, such as "NaN".
 type element struct {
 	number           float64
 	text             string
 	isNumber, isText bool
 }
 
-// words are the numbers that JSON has no numbers for.
+// words are the numbers that JSON can't represent.
 var words = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
 
 // UnmarshalJSON reads a number, a string, or {"b64": a string's bytes}.
@@ -176,8 +176,8 @@ func valuesOf(list []element) (values, error) {
 	return values{}, errors.New("holds numbers and strings")
 }
 
-// like returns v as the numbers that its words mean, if served holds no strings and all of v's are
-// such words.
+// like returns the numbers that the words in v represent, if served has no strings and all strings
+// of v are such words.
 func (v values) like(served values) values {
 	if served.texts != nil || v.texts == nil {
 		return v
@@ -196,7 +196,7 @@ func (v values) like(served values) values {
 // column are the values of every row.
 type column []values
 
-// columnOf takes a tensor apart whose first dimension is the rows.
+// columnOf splits a tensor whose first dimension is the rows.
 func columnOf(t tensor.Tensor) (column, error) {
 	shape := t.Shape()
 	rows, width := shape[0], 1
@@ -227,7 +227,7 @@ func columnOf(t tensor.Tensor) (column, error) {
 	return made, nil
 }
 
-// sparseColumn puts the values of a sparse tensor into their rows.
+// sparseColumn distributes the values of a sparse tensor to their rows.
 func sparseColumn(indices, content tensor.Tensor, rows int) (column, error) {
 	all, err := columnOf(content)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// wireQuestion, wireAnswer and wireTensor are what goes to ask.py and comes back.
+// wireQuestion, wireAnswer and wireTensor are the messages to and from ask.py.
 type wireQuestion struct {
 	Signature string                `json:"signature"`
 	Inputs    map[string]wireTensor `json:"inputs"`

@@ -8,8 +8,7 @@ import (
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 )
 
-// maxRepeated bounds how many elements FromProto makes that have no value of their own in the
-// message.
+// maxRepeated limits the elements that FromProto makes without a value in the message.
 const maxRepeated = 1 << 22
 
 // FromBytes returns the tensor whose elements are data, little endian and row major. The dtypes are

@@ -6,7 +6,7 @@ import typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 // DT_FLOAT.
 type DType = typepb.DataType
 
-// The element types that are computed with, and the types of values that aren't tensors.
+// The supported element types, and the types of values that aren't tensors.
 const (
 	Float32  = typepb.DataType_DT_FLOAT
 	Float64  = typepb.DataType_DT_DOUBLE

@@ -22,7 +22,7 @@ type Tensor interface {
 	Shape() []int // must not be changed
 	Size() int    // the number of elements
 
-	// As returns the same elements in another shape of the same size. Nothing is copied.
+	// As returns the same elements in another shape of the same size. It copies no elements.
 	As(dims []int) Tensor
 
 	// Reuse returns a tensor of this element type and the given shape, in the memory of old if old

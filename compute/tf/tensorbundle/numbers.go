@@ -70,7 +70,7 @@ func (b *Bundle) Numbers(key string) (values []float32, exact bool, err error) {
 	return values, exact, nil
 }
 
-// numeric reads the bytes of a variable of numbers, be it whole or in slices.
+// numeric reads the bytes of a variable of numbers, whole or in slices.
 func (b *Bundle) numeric(key string) (data []byte, of number, err error) {
 	entry, err := b.find(key)
 	if err != nil {
@@ -95,7 +95,7 @@ func (b *Bundle) numeric(key string) (data []byte, of number, err error) {
 	return data, of, nil
 }
 
-// whole reads the n elements of an entry that holds them itself.
+// whole reads the n elements of an entry that contains them itself.
 func (b *Bundle) whole(entry *corepb.BundleEntryProto, n, size int64) ([]byte, error) {
 	if n > math.MaxInt64/size || n*size != entry.GetSize() {
 		return nil, fmt.Errorf("%d elements of %d bytes in %d bytes", n, size, entry.GetSize())

@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensor"
 )
 
-// maxIndexBytes bounds what is read into memory at once. TensorFlow's own indexes have some 50
-// bytes a variable.
+// maxIndexBytes limits the index, which is read into memory at once. TensorFlow's own indexes have
+// about 50 bytes for each variable.
 const maxIndexBytes = 256 << 20
 
 // Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read on
@@ -161,8 +161,7 @@ func elements(shape *shapepb.TensorShapeProto) (int64, error) {
 	return n, nil
 }
 
-// read returns the bytes of an entry. Its size is believed only once the file is known to be that
-// long.
+// read returns the bytes of an entry. Its size is checked against the length of the file first.
 func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 	name := dataFile(b.prefix, entry.GetShardId(), b.shards)
 	file, err := b.open(name)

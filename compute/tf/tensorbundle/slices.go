@@ -13,16 +13,16 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// A partitioned variable has an entry under its own name, which lists its slices and holds no data,
+// A partitioned variable has an entry under its own name, which lists its slices and has no data,
 // and one for each slice, under a key that sorts before every name: the variable's name, then each
 // axis's start and length, in OrderedCode. Source: tensorflow/core/util/saved_tensor_slice_util.cc
 // and tensorflow/core/lib/strings/ordered_code.cc.
 
-// maxSlices bounds the slices of a variable: each is compared with each.
+// maxSlices limits the slices of a variable: each is compared with each.
 const maxSlices = 4096
 
 // isSliceKey reports whether a key is that of a slice. It begins with the number 0, which has no
-// bytes but its length.
+// bytes except its length.
 func isSliceKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
 // box is the position of a slice in its variable.
@@ -81,7 +81,7 @@ func (b *Bundle) sliced(key string, entry *corepb.BundleEntryProto, n, size int6
 	if err != nil {
 		return nil, err
 	}
-	var parts [][]byte // all are read before the whole is allocated
+	var parts [][]byte // all are read before memory for the whole is allocated
 	for i, at := range boxes {
 		part, err := b.whole(entries[i], at.elements(), size)
 		if err != nil {
@@ -121,7 +121,7 @@ func boxesOf(list []*slicepb.TensorSliceProto, shape []int64, n int64) ([]box, e
 }
 
 // sliceEntries finds the entries of a variable's slices. No two may have the same bytes of a file,
-// for then a small file could be large in memory.
+// because then a small file could be large in memory.
 func (b *Bundle) sliceEntries(key string, of *corepb.BundleEntryProto) ([]*corepb.BundleEntryProto, error) {
 	var list []*corepb.BundleEntryProto
 	for i, slice := range of.GetSlices() {

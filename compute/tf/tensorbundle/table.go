@@ -16,8 +16,8 @@ const (
 	tableFooterSize = 48
 	blockTrailer    = 5 // type byte, masked CRC-32C of block and type
 	blockSize       = 4096
-	restartInterval = 16 // an entry in 16 holds its whole key
-	// Shared prefixes make keys larger in memory than in the file; 16 times at most in sound
+	restartInterval = 16 // one entry in 16 has its whole key
+	// Shared prefixes make keys larger in memory than in the file; 16 times at most in valid
 	// tables.
 	maxKeyGrowth = 64
 )
@@ -54,7 +54,7 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// appendTo ends the block, writes it behind file, and returns the file with the block's handle.
+// appendTo ends the block, appends it to file, and returns the file with the block's handle.
 func (b *tableBlock) appendTo(file []byte) (grown, handle []byte) {
 	if len(b.restarts) == 0 {
 		b.restarts = []uint32{0}

@@ -43,7 +43,7 @@ func (e Entry) shape() *shapepb.TensorShapeProto {
 	return tensor.ShapeProto(e.Value.Shape()...)
 }
 
-// stored is a value as another bundle holds it.
+// stored is a value in the form of another bundle.
 type stored struct {
 	entry *corepb.BundleEntryProto
 	data  []byte
@@ -145,7 +145,7 @@ func writeStrings(w io.Writer, texts []string) (*corepb.BundleEntryProto, error)
 	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: tfrecord.Checksum(lengths, sum, data[first:])}, err
 }
 
-// encodeIndex encodes the index: under "" the header, under each key where its tensor is.
+// encodeIndex encodes the index: under "" the header, under each key the position of its tensor.
 func encodeIndex(values []Entry, entries []*corepb.BundleEntryProto) ([]byte, error) {
 	header, err := marshal(&corepb.BundleHeaderProto{NumShards: 1, Version: &versionpb.VersionDef{Producer: 1}})
 	if err != nil {

@@ -32,14 +32,15 @@ var (
 	orbaxLockfile []byte
 )
 
-// completeMarker is written last: an environment without it is half made.
+// completeMarker is written last: an environment without it is incomplete.
 const completeMarker = "complete"
 
 // describePython prints what an environment depends on besides the packages: the base interpreter's
 // own path is part of it, since a venv points there.
 const describePython = `import sys, platform; print(sys.version, platform.system(), platform.machine(), sys.base_prefix)`
 
-// environment is a Python venv in a folder named by what decides its content.
+// environment is a Python venv in a directory whose name depends on everything that determines its
+// content.
 type environment struct {
 	dir  string
 	base string // the python3 that makes it
@@ -48,8 +49,7 @@ type environment struct {
 	notice io.Writer
 }
 
-// findEnvironment says where the environment for this lock and this python3 belongs, without making
-// it.
+// findEnvironment returns the environment for this lock and this python3, without creating it.
 func findEnvironment(cache string, lock []byte, notice io.Writer) (environment, error) {
 	base, err := exec.LookPath("python3")
 	if err != nil {
@@ -104,8 +104,8 @@ func (e environment) complete() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// installPackages makes the venv and fills it with wheels at the versions of the lock. Nothing is
-// built from source.
+// installPackages makes the venv and fills it with wheels at the versions of the lock. No package
+// is built from source.
 func installPackages(e environment) error {
 	if _, err := command(e.base, "-m", "venv", e.dir); err != nil {
 		return err

@@ -21,10 +21,10 @@ import (
 	"testing"
 )
 
-// maxGolden bounds what one test may keep, in bytes of JSON before compression.
+// maxGolden limits the answers of one test, in bytes of JSON before compression.
 const maxGolden = 32 << 20
 
-// kept is what TensorFlow answered to one question.
+// kept is TensorFlow's answer to one question.
 type kept struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  string          `json:"error,omitempty"`
@@ -62,7 +62,7 @@ func goldenOf(t testing.TB, m mode) *goldenFile {
 	return found.(*goldenFile)
 }
 
-// readGolden returns nil when nothing is kept.
+// readGolden returns nil if no answers are kept.
 func readGolden(path string) (map[string]kept, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func (g *goldenFile) find(key string) (k kept, found, none bool, err error) {
 	return k, found, g.answers == nil, g.loadErr
 }
 
-// check fails where the file keeps answers, but not this one. A test without a file keeps none.
+// check fails if the file keeps answers, but not this one. A test without a file keeps none.
 func (g *goldenFile) check(key string, now kept) error {
 	was, found, none, err := g.find(key)
 	if err != nil || none {
@@ -140,9 +140,9 @@ func (g *goldenFile) keep(key string, k kept) error {
 	return os.WriteFile(g.path, packed.Bytes(), 0o644)
 }
 
-// differs says where two answers are not the same; numbers may differ by a thousandth, since
-// processors round otherwise. The tests compare closer than that, each with its own tolerance: this
-// only finds answers that are no longer TensorFlow's.
+// differs returns where two answers differ; numbers may differ by a thousandth, since processors
+// round differently. The tests compare more exactly, each with its own tolerance: this only finds
+// answers that are no longer TensorFlow's.
 func differs(was, is json.RawMessage) error {
 	var a, b any
 	if err := errors.Join(json.Unmarshal(was, &a), json.Unmarshal(is, &b)); err != nil {

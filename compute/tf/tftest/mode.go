@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// modeVariable says where the answers of TensorFlow come from: nothing or "golden", "live" or
+// modeVariable determines the source of TensorFlow's answers: empty or "golden", "live" or
 // "record".
 const modeVariable = "STOKER_TENSORFLOW"
 
@@ -18,9 +18,9 @@ type mode int
 const (
 	// golden reads the answers that are kept in testdata/tensorflow and starts no Python.
 	golden mode = iota
-	// live asks the installed TensorFlow, and compares what it answers with what is kept.
+	// live runs the installed TensorFlow, and compares its answers with the kept ones.
 	live
-	// record asks the installed TensorFlow and keeps what it answers.
+	// record runs the installed TensorFlow and keeps its answers.
 	record
 )
 

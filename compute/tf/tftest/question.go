@@ -128,8 +128,8 @@ func digestTree(root string) (map[string][32]byte, error) {
 	return tree, nil
 }
 
-// pack makes an answer fit to be kept: without paths, and with the files that the script wrote or
-// changed.
+// pack returns an answer in the form that is kept: without paths, and with the files that the
+// script wrote or changed.
 func (q question) pack(a answer) (kept, error) {
 	k := kept{Output: json.RawMessage(q.hidePaths(string(a.Output))), Error: q.hidePaths(a.Error)}
 	wrote := false

@@ -35,8 +35,8 @@ type answer struct {
 	Log    string          `json:"log"`
 }
 
-// shared is the one server of a test binary, started by the first test that asks: an import costs 6
-// to 10 CPU-seconds.
+// shared is the one server of a test binary, started by the first test that needs it: an import
+// costs 6 to 10 CPU-seconds.
 var shared = sync.OnceValues(func() (*server, error) { return serverOf(installed) })
 
 // analysisShared is that of the environment with TensorFlow Model Analysis.
@@ -77,8 +77,8 @@ func installFrom(lock []byte) (string, error) {
 	return env.python(), env.ensure(installPackages)
 }
 
-// terminal returns where a human sees a notice at once. The go tool keeps a test's stderr back, so
-// it is the terminal itself where there is one.
+// terminal returns a writer for notices that users see at once. The go tool holds back a test's
+// stderr, so it is the terminal itself if there is one.
 func terminal() io.Writer {
 	if tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil {
 		return tty
@@ -131,7 +131,7 @@ func (s *server) ask(r request) (answer, error) {
 	return a, nil
 }
 
-// died explains a server that no longer answers by what it wrote last.
+// died adds to the error of a server that no longer answers its last output.
 func (s *server) died(err error) error {
 	var text []byte
 	if _, seekErr := s.stderr.Seek(0, io.SeekStart); seekErr == nil {

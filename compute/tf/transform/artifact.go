@@ -10,8 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/graph"
 )
 
-// artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw
-// schema.
+// artifact is a TransformGraph: a SavedModel, its transform function, and the raw schema.
 type artifact struct {
 	model           *graph.Model
 	inputs, outputs []graph.Spec
@@ -38,7 +37,7 @@ func newArtifact(m *graph.Model) (*artifact, error) {
 	}}, nil
 }
 
-// oldArtifact takes the signature, in which such graphs do name features.
+// oldArtifact uses the signature, in which such graphs name features.
 func oldArtifact(m *graph.Model) (*artifact, error) {
 	signatures, err := m.Signatures()
 	if err != nil {
@@ -53,11 +52,11 @@ func oldArtifact(m *graph.Model) (*artifact, error) {
 	}}, nil
 }
 
-// transformed is what an output of the function is.
+// transformed is the kind of the function's outputs.
 const transformed = "transformed feature"
 
-// composites returns the raw features that are put together of several columns, as the raw schema
-// in the artifact says. Without a schema there are none.
+// composites returns the raw features that are composed of several columns, by the raw schema in
+// the artifact. Without a schema there are none.
 func (a *artifact) composites() ([]example.Composite, error) {
 	schema, err := example.ReadSchema(filepath.Join(filepath.Dir(a.model.Dir), "metadata", "schema.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {

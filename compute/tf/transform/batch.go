@@ -34,7 +34,8 @@ func (f feature) columns() (example.Spec, error) {
 	return example.Spec{values}, nil
 }
 
-// sparseColumns returns values and indices, for what is sparse in more than one dimension.
+// sparseColumns returns values and indices, for a feature that is sparse in more than one
+// dimension.
 func (f feature) sparseColumns(values example.Feature) (example.Spec, error) {
 	if len(f.Shape) < 2 {
 		return nil, fmt.Errorf("is sparse of shape %v", f.Shape)
@@ -116,7 +117,7 @@ func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []o
 	return nil
 }
 
-// writeValues copies: what the graph made is used again for the next batch.
+// writeValues copies, because the graph's memory is used again for the next batch.
 func writeValues(c *example.Column, t tensor.Tensor) error {
 	switch a := t.(type) {
 	case *tensor.Array[float32]:

@@ -25,16 +25,16 @@ func kindOf(t tensor.DType) (example.Kind, error) {
 	return 0, fmt.Errorf("is of type %v, which examples can't hold", t)
 }
 
-// source is where a raw feature's tensors come from: the columns of a batch, by name.
+// source has the columns of a batch from which a raw feature's tensors are made, by name.
 type source struct {
 	feature
 	values  string
-	indices []string     // sparse, unless the place of a value is its number in the row
+	indices []string     // sparse, unless the position of a value is its number in the row
 	columns example.Spec // both: the values first
 	used    bool         // by a transformed feature
 }
 
-// sourceOf finds the columns that are put together for f.
+// sourceOf finds the columns that f is composed of.
 func sourceOf(f feature, composites []example.Composite) (source, error) {
 	s := source{feature: f, values: f.Name}
 	if i := slices.IndexFunc(composites, func(c example.Composite) bool { return c.Name == f.Name }); i >= 0 && f.Layout != graph.Dense {

@@ -49,7 +49,7 @@ func OpenWithin(ctx context.Context, dir string, limits graph.Limits) (*Graph, e
 	return g, nil
 }
 
-// blame returns the artifact's, unless a file of it can't be read.
+// blame returns err as an error of the artifact, unless a file can't be read.
 func blame(err error) error {
 	if _, isFile := errors.AsType[*fs.PathError](err); isFile {
 		return err
@@ -187,8 +187,8 @@ func (g *Graph) run(ctx context.Context, f *graph.Frame, raw *example.Batch) err
 	return f.Run(ctx)
 }
 
-// inputError is an error that the artifact or the data are to blame for: no retry mends it. It is
-// an example.ErrInput, with the text of the wrapped error.
+// inputError is an error caused by the artifact or the data, which no retry solves. It is an
+// example.ErrInput, with the text of the wrapped error.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error        { return e.error }

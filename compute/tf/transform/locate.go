@@ -9,8 +9,8 @@ import (
 )
 
 // locate finds the first row of a batch that fails by itself, by bisection: a batch of n rows is
-// run log2(n) times more, in parts. Where no part fails alone, it is rows together that do, and the
-// first and the last of them are named.
+// run log2(n) times more, in parts. If no part fails alone, several rows fail only together, and
+// the error names the first and the last of them.
 func (g *Graph) locate(ctx context.Context, raw *example.Batch, err error) error {
 	from, to := 0, raw.Rows
 	for to-from > 1 {

@@ -8,16 +8,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/example"
 )
 
-// ahead is the goroutines of a Source: one reads raw batches, and each of those has one that
-// transforms it.
+// ahead has the goroutines of a Source: one reads raw batches, and one for each batch transforms
+// it.
 type ahead struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	order   chan *slot // as they were read; its capacity is all of them
+	order   chan *slot // in the order of reading; its capacity is all of them
 	free    chan *slot // its capacity is all of them
 }
 
-// slot is memory for one batch on its way.
+// slot is memory for one batch.
 type slot struct {
 	raw, made *example.Batch
 	done      chan error // what came of it

@@ -81,8 +81,8 @@ func (c classes) opposite() bool {
 	return len(c.ours) == 2 && len(c.old) == 2 && c.ours[0] == c.old[1] && c.ours[1] == c.old[0]
 }
 
-// classColumns returns what so many columns stand for that belong to classes of these names; nil
-// where that isn't known. One column is that of the second of two classes.
+// classColumns returns what so many columns of classes with these names represent; nil if that
+// isn't known. One column is that of the second of two classes.
 func classColumns(names []string, columns int) Rows {
 	switch {
 	case columns == 1 && len(names) == 2 && names[0] != names[1]:
@@ -93,7 +93,8 @@ func classColumns(names []string, columns int) Rows {
 	return names
 }
 
-// columnWalk goes from the logits back through what leaves each column its class.
+// columnWalk follows the graph from the logits back through nodes that keep the class of each
+// column.
 type columnWalk struct {
 	nodes  map[string]nn.Node
 	params map[string]nn.Param
@@ -115,7 +116,7 @@ func (w columnWalk) walk(name string) {
 		}
 		switch n := w.nodes[name]; n.Op {
 		case nn.OpMatMul, nn.OpEmbed:
-			todo = append(todo, n.In[1]) // the weight's columns; what goes in has others
+			todo = append(todo, n.In[1]) // the weight's columns; the input has others
 		case nn.OpAddBias, nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv, nn.OpMaximum, nn.OpMinimum:
 			todo = append(todo, n.In...)
 		case nn.OpSlice: // of several lookups side by side, each with a column for each class

@@ -26,7 +26,7 @@ func (t *tracer) columns(f *frame, tensor string) []column {
 	if known, ok := o.frame.seen[key]; ok {
 		return known
 	}
-	o.frame.seen[key] = nil // what goes round in a circle isn't known
+	o.frame.seen[key] = nil // the contents of a cycle aren't known
 	t.deep++
 	found := t.compute(o)
 	t.deep--
@@ -49,8 +49,8 @@ func (t *tracer) compute(o origin) []column {
 	return known.columns(o)
 }
 
-// combined returns the contents of two operands combined element by element: one of them has to be
-// the same for every example, or both have to be of the same columns.
+// combined returns the contents of two operands combined element by element: one of them must be
+// the same for every example, or both must be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) != 2 {
@@ -72,7 +72,7 @@ func sameNames(x, y []column) bool {
 	return x != nil && slices.EqualFunc(x, y, func(a, b column) bool { return a.name == b.name })
 }
 
-// joined returns all inputs but the last, which is the axis.
+// joined returns the columns of all inputs except the last, which is the axis.
 func (t *tracer) joined(o origin) []column {
 	in := o.node.GetInput()
 	var all []column
@@ -86,7 +86,7 @@ func (t *tracer) joined(o origin) []column {
 	return all
 }
 
-// product returns of a value and a weight.
+// product returns the columns of the product of a value and a weight.
 func (t *tracer) product(o origin) []column {
 	x := t.columns(o.frame, o.node.GetInput()[0])
 	w, ok := t.weight(o.frame, o.node.GetInput()[1])
@@ -104,7 +104,7 @@ func isMatrix(shape []int) bool {
 	return len(shape) == 2 && min(shape[0], shape[1]) >= 0 && max(shape[0], shape[1]) <= maxColumns
 }
 
-// gathered returns rows of a table.
+// gathered returns the columns of rows of a table.
 func (t *tracer) gathered(o origin) []column {
 	w, ok := t.weight(o.frame, o.node.GetInput()[0])
 	if !ok {
@@ -122,8 +122,8 @@ func (t *tracer) gathered(o origin) []column {
 	return lookedUp(x, w.Shape[1])
 }
 
-// rowsOf is for a gather from what is no weight: if it takes whole rows, their columns are what
-// they were.
+// rowsOf returns the columns of a gather from a tensor that is no weight: if it takes whole rows,
+// their columns are unchanged.
 func (t *tracer) rowsOf(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) < 3 {
@@ -135,8 +135,8 @@ func (t *tracer) rowsOf(o origin) []column {
 	return t.columns(o.frame, in[0])
 }
 
-// summed returns a one-hot row that an indicator column made of one value: with several it is not
-// known which one is meant.
+// summed returns the columns of a one-hot row that an indicator column made of one value: with
+// several values they aren't known.
 func (t *tracer) summed(o origin) []column {
 	made, ok := o.frame.through(o.node.GetInput()[0], "Identity")
 	if !ok || made.node == nil || made.node.GetOp() != "OneHot" || len(made.node.GetInput()) < 2 {
@@ -148,8 +148,8 @@ func (t *tracer) summed(o origin) []column {
 	return t.columns(o.frame, o.node.GetInput()[0])
 }
 
-// selected returns one of two values. Where one of them is a constant whole number, that is what
-// all others became.
+// selected returns the columns of one of two values. If one of them is a constant whole number, all
+// other values became that.
 func (t *tracer) selected(o origin) []column {
 	in := o.node.GetInput()
 	x, y := t.columns(o.frame, in[1]), t.columns(o.frame, in[2])
@@ -170,7 +170,7 @@ func isWhole(n *nodepb.NodeDef) bool {
 	return dtype == "DT_INT64" || dtype == "DT_INT32"
 }
 
-// found returns the numbers of strings in a table.
+// found returns the columns of the numbers of strings in a table.
 func (t *tracer) found(o origin) []column {
 	in := o.node.GetInput()
 	tokens := t.tokens(o.frame, in[0])
@@ -216,8 +216,8 @@ func (t *tracer) oneHot(o origin) []column {
 	return oneHot(x, int(depth))
 }
 
-// callColumns goes into a function, unless it is one whose results have names of their own: a
-// transform graph's features.
+// callColumns follows a function, unless its results have names of their own: a transform graph's
+// features.
 func (t *tracer) callColumns(o origin) []column {
 	name := o.node.GetAttr()["f"].GetFunc().GetName()
 	called := t.call(o.frame, o.node)

@@ -18,7 +18,7 @@ func (t *tracer) constant(f *frame, tensor string) *tensorpb.TensorProto {
 	return o.node.GetAttr()["value"].GetTensor()
 }
 
-// captured returns a constant object: it names the node of the graph that holds its value.
+// captured returns a constant object: it names the node of the graph that contains its value.
 func (t *tracer) captured(id int32) *tensorpb.TensorProto {
 	return t.model.nodes[t.model.object(id).GetConstant().GetOperation()].GetAttr()["value"].GetTensor()
 }

@@ -20,8 +20,8 @@ type frame struct {
 	seen   map[tensorKey][]column
 }
 
-// argument is what a function was given: a tensor of its caller's, an object that it captured, or
-// what its own caller gives it by that name.
+// argument is an argument of a function: a tensor of its caller's, an object that it captured, or a
+// value that the user gives by that name.
 type argument struct {
 	tensor  string // in the caller's frame
 	object  int32  // captured; -1: none
@@ -29,8 +29,7 @@ type argument struct {
 	width   int // of the user's arguments; 0: not known
 }
 
-// origin is where a tensor comes from: an output of a node, or an argument that no frame knows more
-// of.
+// origin is where a tensor comes from: an output of a node, or an argument whose source is unknown.
 type origin struct {
 	frame  *frame
 	node   *nodepb.NodeDef // nil: an argument
@@ -39,8 +38,8 @@ type origin struct {
 	argument
 }
 
-// cutTensor takes apart the name of a tensor: node:output:index in a function, node:index in the
-// graph, an argument's or a node's name alone.
+// cutTensor splits the name of a tensor: node:output:index in a function, node:index in the graph,
+// an argument's or a node's name alone.
 func cutTensor(name string) (node, output string, index int) {
 	parts := strings.Split(strings.TrimPrefix(name, "^"), ":")
 	if len(parts) > 1 {
@@ -52,7 +51,7 @@ func cutTensor(name string) (node, output string, index int) {
 	return parts[0], output, index
 }
 
-// origin follows a tensor through arguments up to what made it.
+// origin follows a tensor through arguments up to its source.
 func (f *frame) origin(name string) (origin, bool) {
 	for {
 		node, output, index := cutTensor(name)
@@ -68,7 +67,7 @@ func (f *frame) origin(name string) (origin, bool) {
 	}
 }
 
-// through follows a tensor also through nodes that hand on what they are given.
+// through follows a tensor also through nodes that return their input.
 func (f *frame) through(name string, ops ...string) (origin, bool) {
 	for range maxChain {
 		o, ok := f.origin(name)
@@ -80,7 +79,7 @@ func (f *frame) through(name string, ops ...string) (origin, bool) {
 	return origin{}, false
 }
 
-// Limits of the work for one model. Models that people make are far below.
+// Limits of the work for one model. Usual models are far below.
 const (
 	maxChain   = 10000   // nodes one behind the other
 	maxDepth   = 64      // calls within calls

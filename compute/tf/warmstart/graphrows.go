@@ -11,7 +11,7 @@ import (
 func GraphRows(g *nn.Graph, vocabularies map[string]Vocabulary) map[string]Rows {
 	types, err := g.Types()
 	if err != nil {
-		return nil // Start's caller has built it, and learns of that there
+		return nil // the caller of Start has built it, and gets the error there
 	}
 	w := graphWalk{types: types, columns: map[string][]column{}, rows: known{}, params: map[string]nn.Param{}}
 	for _, p := range g.Params {
@@ -73,10 +73,10 @@ func (w graphWalk) node(n nn.Node) []column {
 		return x[n.Attr.Start:n.Attr.End]
 	}
 	if len(n.In) == 2 && w.columns[n.In[1]] != nil && !sameNames(x, w.columns[n.In[1]]) {
-		return units(width) // of two values that differ something else is made
+		return units(width) // two values that differ make another one
 	}
 	if len(x) != width {
 		return units(width)
 	}
-	return x // what is done to each element leaves it that element
+	return x // an operation on each element keeps the columns
 }

@@ -76,7 +76,7 @@ func savedModelAt(dir string) (place, error) {
 	return p, nil
 }
 
-// folderAt looks for a checkpoint, or for weights that can't be read.
+// folderAt searches a checkpoint, or weights that can't be read.
 func folderAt(dir string) (place, error) {
 	if isFile(filepath.Join(dir, "checkpoint")) {
 		return newestIn(dir)
@@ -126,7 +126,7 @@ func checkpointAt(path string, otherwise error) (place, error) {
 	return place{}, otherwise
 }
 
-// refuseFormat names what else holds weights.
+// refuseFormat returns an error that names another format of weights.
 func refuseFormat(path string) error {
 	switch filepath.Ext(path) {
 	case ".keras":

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxModelBytes bounds what is parsed at once.
+// maxModelBytes limits the graph, which is parsed at once.
 const maxModelBytes = 1 << 30
 
 // savedModel is the graph of a SavedModel, with the parts that show the meaning of weights.
@@ -77,8 +77,8 @@ func (m *savedModel) child(id int32, name string) (int32, bool) {
 }
 
 // v1Order returns the names of trainable variables as the program made them: the model's
-// collection, or that of the graph which a Saver writes next to its checkpoint. Without either
-// there is no object.
+// collection, or that of the graph which a Saver writes next to its checkpoint. It returns nil
+// without either.
 func v1Order(p place, model *savedModel) ([]string, error) {
 	if model != nil {
 		return variableNames(model.graph)

@@ -10,15 +10,15 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// move is one param and the values it will have. A weight is taken as a table: its last axis is the
-// columns where those are classes, else all but its first axis is.
+// move is one param and the values it will have. A weight is taken as a table: its columns are the
+// last axis if those are classes, else all axes except the first one.
 type move struct {
 	into, values  []float32
 	rows, columns axis
 	negated       bool
 }
 
-// axis says where along one axis of a table the old values are.
+// axis maps the indices along one axis of a table to those of the old values.
 type axis struct {
 	ours, old int
 	from      []int // for each place the old one, -1: as it was. nil: all as they stand
@@ -48,7 +48,7 @@ func (m move) do() {
 	}
 }
 
-// moves reads what fits. Nothing is changed yet.
+// moves reads the weights that fit. It doesn't change params yet.
 func (s *starter) moves() ([]move, error) {
 	var list []move
 	var failures []error
@@ -76,7 +76,7 @@ func (s *starter) moves() ([]move, error) {
 // errMisfit is in the chain of an error that affects only one weight, which isn't taken.
 var errMisfit = errors.New("does not fit")
 
-// misfit is an error whose text is the reason alone.
+// misfit is an error whose text is only the reason.
 type misfit string
 
 func (m misfit) Error() string { return string(m) }
@@ -103,8 +103,8 @@ func (s *starter) move(p nn.Param, at *pair) (move, error) {
 	return m, nil
 }
 
-// deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their
-// place. It began with a variance of 1, which holds epsilon.
+// deviate replaces variances by the divisors of batch normalization, sqrt(variance + epsilon), in
+// place. beginning is the divisor of the initial variance of 1, which contains epsilon.
 func deviate(values, beginning []float32) (epsilon float64) {
 	if len(beginning) > 0 {
 		epsilon = float64(beginning[0])*float64(beginning[0]) - 1

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// automatic are the layers of Keras that have weights, as it names them where a program doesn't:
-// dense, then dense_1, counted per process. Of canned Estimators, hiddenlayer_0, and logits, of
-// which each head has one.
+// automatic are Keras's names of layers with weights, if a program doesn't name them: dense, then
+// dense_1, counted per process. For canned Estimators: hiddenlayer_0, and logits, of which each
+// head has one.
 var automatic = []string{
 	"dense", "einsum_dense", "embedding", "batch_normalization", "layer_normalization", "group_normalization", "normalization", "p_re_lu",
 	"conv1d", "conv2d", "conv3d", "depthwise_conv2d", "separable_conv1d", "separable_conv2d", "conv1d_transpose", "conv2d_transpose",

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// valueSuffix ends the key of a variable's value in a checkpoint of TensorFlow 2; before it stands
-// the way to the variable from the root, from attribute to attribute.
+// valueSuffix ends the key of a variable's value in a checkpoint of TensorFlow 2; before it is the
+// path to the variable from the root, from attribute to attribute.
 const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 // objectWalk visits each object of a TensorFlow 2 checkpoint once, depth first: a layer's weights
@@ -44,7 +44,7 @@ func walkObjects(graph *corepb.TrackableObjectGraph, variables []tensorbundle.Va
 	return w.list
 }
 
-// walk is without recursion: the graph may be as deep as it has objects.
+// walk does not recurse: the graph may be as deep as it has objects.
 func (w *objectWalk) walk() {
 	for todo := []int32{0}; len(todo) > 0; {
 		id := todo[len(todo)-1]
@@ -72,7 +72,7 @@ func (w *objectWalk) walk() {
 // and the second, unordered list of Keras 3's exports.
 var passedOver = []string{"keras_api", "_all_variables", "signatures", "save_counter"}
 
-// isOptimizer goes by the counter of steps that those of Keras have.
+// isOptimizer reports whether an object has the counter of steps of Keras's optimizers.
 func isOptimizer(node *corepb.TrackableObjectGraph_TrackableObject) bool {
 	return slices.ContainsFunc(node.GetChildren(), func(c *corepb.TrackableObjectGraph_TrackableObject_ObjectReference) bool {
 		return c.GetLocalName() == "_iterations" || c.GetLocalName() == "iter"

@@ -1,12 +1,12 @@
 package warmstart
 
-// operation is what is known of one of TensorFlow's ops.
+// operation describes an output of one of TensorFlow's ops.
 type operation struct {
 	inputs  int                   // it has at least so many
 	columns func(origin) []column // that its output has
 }
 
-// newOperations returns all that are known. The contents of any other op's output are unknown.
+// newOperations returns all known ones. The contents of any other op's output are unknown.
 func (t *tracer) newOperations() map[string]operation {
 	ops := map[string]operation{
 		"ParseExampleV2": {1, t.parsed}, "ParseExample": {1, t.parsed},
@@ -36,12 +36,12 @@ func (t *tracer) newOperations() map[string]operation {
 	return ops
 }
 
-// input is for ops whose columns are those of an input.
+// input returns the operation of ops whose columns are those of an input.
 func (t *tracer) input(i int) func(origin) []column {
 	return func(o origin) []column { return t.columns(o.frame, o.node.GetInput()[i]) }
 }
 
-// elementwise ops leave each column what it is.
+// elementwise ops keep the meaning of each column.
 var elementwise = []string{
 	"Identity", "IdentityN", "StopGradient", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics", "PreventGradient", "Snapshot",
 	"Cast", "Squeeze", "ExpandDims", "Reshape", "BiasAdd",

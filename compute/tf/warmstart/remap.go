@@ -52,15 +52,15 @@ func more(n int) string {
 	return ""
 }
 
-// places are what an axis of a weight stands for on both sides.
+// places are the meanings of an axis of a weight on both sides.
 type places struct {
 	ours, old Rows
-	known     bool   // of both sides, and for each place
+	known     bool   // of both sides, and for each index
 	opposite  bool   // old values have the other sign
 	note      string // of what isn't known
 }
 
-// order returns the old place for each of ours, nil for all as they stand, and a note.
+// order returns the old index for each of the new ones, nil if all stay as they are, and a note.
 func (p places) order(taken, none string) ([]int, string, error) {
 	if !p.known || p.opposite {
 		return nil, p.note, nil
@@ -81,7 +81,7 @@ func (s *starter) rowsOf(p nn.Param, theirs Weight) places {
 	return rows
 }
 
-// columnsOf is for weights that have a column for each class.
+// columnsOf returns the places of the columns of a weight with a column for each class.
 func (s *starter) columnsOf(p nn.Param, theirs Weight) places {
 	if !s.classes.weights[p.Name] || len(theirs.Shape) == 0 {
 		return places{}

@@ -31,20 +31,20 @@ type Vocabulary []string
 // column is the contents of one column of a value in a graph.
 type column struct {
 	name string
-	ids  *domain // what the whole numbers in it stand for; nil where they are themselves
-	unit bool    // a layer computed it: of itself it means nothing
+	ids  *domain // the meaning of the whole numbers in it; nil: they are numbers
+	unit bool    // a layer computed it: it has no meaning of its own
 }
 
 // domain is the meaning of whole numbers.
 type domain struct {
 	tokens Vocabulary
-	hashed int   // they are buckets of strings, so many; 0: they aren't
+	hashed int   // the number of buckets of strings; 0: they aren't buckets
 	other  int64 // the number of all other values; -1: there is none
 }
 
 var ownNumbers = &domain{other: -1}
 
-// row returns the words for a number of the domain.
+// row returns the text for a number of the domain.
 func (c column) row(id int64) string {
 	d := c.ids
 	if d == nil {
@@ -63,7 +63,7 @@ func (c column) row(id int64) string {
 	return fmt.Sprintf("%s: %d", c.name, id)
 }
 
-// features returns the columns of a feature: one has its name, of several each its place too.
+// features returns the columns of a feature: a single one has its name, several have an index too.
 func features(name string, width int, ids *domain) []column {
 	if width == 1 {
 		return []column{{name: name, ids: ids}}
@@ -106,8 +106,8 @@ func lookedUp(x []column, dim int) []column {
 	return list
 }
 
-// kernelRows returns the rows of a kernel by which x is multiplied; nil if all that is known of
-// them is their order.
+// kernelRows returns the rows of a kernel by which x is multiplied; nil if only their order is
+// known.
 func kernelRows(x []column) Rows {
 	if !slices.ContainsFunc(x, func(c column) bool { return !c.unit }) {
 		return nil
@@ -141,7 +141,7 @@ func mapped(x []column, ids domain) []column {
 }
 
 // crossed returns the columns of a hashed cross: one for each combination of its operands', the
-// last one's going fastest. nil: there are too many, or it is not known what one of them holds.
+// last one's changing fastest. nil: there are too many, or the content of one of them is unknown.
 func crossed(buckets int, of ...[]column) []column {
 	list := []column{{}}
 	for i, x := range of {
@@ -162,7 +162,7 @@ func crossed(buckets int, of ...[]column) []column {
 	return list
 }
 
-// clamped returns columns in which other stands for all numbers that aren't in the domain.
+// clamped returns columns in which other represents all numbers that aren't in the domain.
 func clamped(x []column, other int64) []column {
 	list := make([]column, len(x))
 	for i, c := range x {
@@ -176,16 +176,16 @@ func clamped(x []column, other int64) []column {
 	return list
 }
 
-// known collects what rows stand for, by weight.
+// known collects the meanings of rows, by weight.
 type known map[string]Rows
 
-// indistinct are rows that stand for something, but can't be distinguished.
+// indistinct are rows that have meanings, but can't be distinguished.
 var indistinct = Rows{}
 
 func (r Rows) isIndistinct() bool { return r != nil && len(r) == 0 }
 
-// learn keeps the rows of a weight. Of one that is used twice for different things it is not known
-// what they stand for.
+// learn stores the rows of a weight. If a weight is used twice with different meanings, its rows
+// are unknown.
 func (k known) learn(weight string, rows Rows) {
 	before, ok := k[weight]
 	if ok && (before.isIndistinct() || !slices.Equal(before, rows)) || rows != nil && !rows.unique() {
@@ -194,7 +194,7 @@ func (k known) learn(weight string, rows Rows) {
 	k[weight] = rows
 }
 
-// informative leaves out rows that stand for nothing.
+// informative leaves out rows without a meaning.
 func (k known) informative() map[string]Rows {
 	maps.DeleteFunc(k, func(_ string, rows Rows) bool { return rows == nil })
 	return k

@@ -89,7 +89,7 @@ func (s *Source) find(name string) (Weight, bool) {
 	return Weight{}, false
 }
 
-// maxStateBytes bounds the file "checkpoint". TensorFlow keeps a few lines in it.
+// maxStateBytes limits the file "checkpoint". TensorFlow writes a few lines into it.
 const maxStateBytes = 1 << 20
 
 // newestIn returns the checkpoint that a folder's file "checkpoint" calls the newest: tensorflow's

@@ -22,8 +22,8 @@ func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 	return widths
 }
 
-// argumentNames returns those of a function's arguments, as far as it takes them in a dict: Keras 3
-// calls an argument inputs_1 that its model knows as a feature. The rest are "".
+// argumentNames returns the names of a function's arguments that it takes in a dict: Keras 3 calls
+// an argument inputs_1 that its model knows as a feature. The rest are "".
 func (m *savedModel) argumentNames(fn *functionpb.FunctionDef) []string {
 	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[fn.GetSignature().GetName()]
 	values := concrete.GetCanonicalizedInputSignature().GetTupleValue().GetValues()
@@ -38,7 +38,7 @@ func (m *savedModel) argumentNames(fn *functionpb.FunctionDef) []string {
 // leafNames flattens a structure as TensorFlow does, dicts by key.
 type leafNames struct {
 	names []string
-	lost  bool // what follows can't be counted
+	lost  bool // the following leaves can't be counted
 }
 
 func (l *leafNames) add(key string, v *corepb.StructuredValue, depth int) {
@@ -83,9 +83,9 @@ type result struct {
 	width int
 }
 
-// resultNames returns those of a function that returns tensors by name, in the order in which
-// TensorFlow flattens them: by key. nil for another function, and for a signature: that it is
-// called by is not what its results are.
+// resultNames returns the names of the results of a function that returns tensors by name, in the
+// order in which TensorFlow flattens them: by key. nil for another function, and for a signature,
+// whose names are not those of its results.
 func (m *savedModel) resultNames(function string) []result {
 	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[function]
 	fields := concrete.GetOutputSignature().GetDictValue().GetFields()

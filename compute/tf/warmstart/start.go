@@ -87,7 +87,7 @@ type pair struct {
 	theirs Weight
 	how    string // by map, by name, by order; "": none was found
 	taken  bool
-	note   string // what is worth saying, or why nothing was taken
+	note   string // a note, or why no weight was taken
 }
 
 func (s *starter) open(i int) bool { return s.pairs[i].how == "" && s.pairs[i].note == "" }
@@ -137,7 +137,7 @@ func (s *starter) byName() {
 	}
 }
 
-// byOrder pairs what is left, kind by kind.
+// byOrder pairs the remaining params, kind by kind.
 func (s *starter) byOrder() {
 	if !slices.ContainsFunc(s.from.Tensors, func(t Weight) bool { return t.Positional && !s.used[t.Key] }) {
 		return

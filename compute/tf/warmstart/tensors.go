@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tensorbundle"
 )
 
-// listTensors lists the weights of a bundle in the order of the model, as far as the bundle or its
-// model defines one.
+// listTensors lists the weights of a bundle in the order of the model, if the bundle or its model
+// defines one.
 func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, error) {
 	variables := b.Variables()
 	if slices.ContainsFunc(variables, func(v tensorbundle.Variable) bool { return v.Key == tensorbundle.ObjectGraphKey }) {
@@ -21,7 +21,7 @@ func listTensors(p place, b *tensorbundle.Bundle, model *savedModel) ([]Weight, 
 	return namedTensors(variables, order), nil
 }
 
-// namedTensors returns the weights of a checkpoint of TensorFlow 1, which knows them by name alone.
+// namedTensors returns the weights of a checkpoint of TensorFlow 1, which only has their names.
 // Those in order come first, in that order; the others follow in natural order.
 func namedTensors(variables []tensorbundle.Variable, order []string) []Weight {
 	names := map[string]bool{}
@@ -66,7 +66,8 @@ func isOptimizers(name string, names map[string]bool) bool {
 	return ok && below && names["training/"+optimizer+"/learning_rate"]
 }
 
-// counters are what TensorFlow saves besides weights, by the last part of their names.
+// counters are the variables that TensorFlow saves in addition to weights, by the last part of
+// their names.
 var counters = []string{"global_step", "save_counter", "beta1_power", "beta2_power"}
 
 // isWeight reports whether a variable has numbers that a model may have learned.

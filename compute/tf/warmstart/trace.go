@@ -9,8 +9,8 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of
-// a value and a weight back to the features that the value is made of. If it doesn't know an
+// tracer finds the meanings of the rows of a SavedModel's weights: it follows each product of a
+// value and a weight back to the features from which the value is computed. If it doesn't know an
 // operation, a weight's rows are unknown; it never fails.
 type tracer struct {
 	model   *savedModel
@@ -29,7 +29,8 @@ type tracer struct {
 // rows returns what the rows of the model's weights represent, by key.
 func (m *savedModel) rows(tensors []Weight) map[string]Rows {
 	t, all := newTracer(m, tensors), map[string]Rows{}
-	// serving_default comes first: one that is called with transformed features knows less of them.
+	// serving_default comes first: a signature that is called with transformed features shows less
+	// of them.
 	for _, f := range t.roots() {
 		t.rows = known{}
 		t.visit(f)
@@ -98,7 +99,7 @@ func (t *tracer) rootFrame(name string) *frame {
 // full reports whether no more frames may be made.
 func (t *tracer) full() bool { return t.frames >= maxFrames || t.nodes >= maxNodes || t.work > maxWork }
 
-// given returns what the user gives as an argument: a feature by that name, unless it is only
+// given returns an argument that the user gives: a feature by that name, unless the name is only
 // counted.
 func given(name string, width int) argument {
 	if isCounted(name) {
@@ -122,7 +123,7 @@ func (t *tracer) newFrame(caller *frame, fn *functionpb.FunctionDef, list []*nod
 	return f
 }
 
-// visit looks at every node of a frame, and of the functions that it calls.
+// visit visits every node of a frame, and of the functions that it calls.
 func (t *tracer) visit(f *frame) {
 	for _, name := range slices.Sorted(maps.Keys(f.nodes)) {
 		n := f.nodes[name]
@@ -167,7 +168,7 @@ func isCall(n *nodepb.NodeDef) bool {
 	return n.GetOp() == "PartitionedCall" || n.GetOp() == "StatefulPartitionedCall"
 }
 
-// weight finds the weight that a tensor is the value of.
+// weight finds the weight whose value a tensor is.
 func (t *tracer) weight(f *frame, name string) (Weight, bool) {
 	o, ok := f.through(name, "Identity", "ReadVariableOp", "Cast", "StopGradient")
 	if !ok {

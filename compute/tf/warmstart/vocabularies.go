@@ -10,7 +10,7 @@ import (
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// maxVocabularyBytes bounds a vocabulary's file.
+// maxVocabularyBytes limits a vocabulary's file.
 const maxVocabularyBytes = 1 << 30
 
 // TransformVocabularies returns the vocabularies of a TransformGraph artifact, by the transformed
@@ -52,8 +52,8 @@ func (t *tracer) transforms() []*frame {
 	return roots
 }
 
-// idsOf returns what the numbers in a tensor stand for, if one vocabulary takes part in making it:
-// its tokens come first, then buckets for others.
+// idsOf returns the meaning of the numbers in a tensor, if it is computed with one vocabulary: its
+// tokens come first, then buckets for others.
 func (t *tracer) idsOf(f *frame, tensor string) *domain {
 	tables := map[string]Vocabulary{}
 	type place struct {
@@ -98,7 +98,7 @@ func (t *tracer) idsOf(f *frame, tensor string) *domain {
 	return nil
 }
 
-// tokens returns what a table has for 0, 1, 2 ...; nil if that isn't known.
+// tokens returns the tokens for 0, 1, 2 ... in a table; nil if they aren't known.
 func (t *tracer) tokens(f *frame, table string) Vocabulary {
 	o, ok := f.through(table, "Identity")
 	switch {
@@ -125,7 +125,7 @@ func (t *tracer) tokens(f *frame, table string) Vocabulary {
 	return nil
 }
 
-// graphTokens are for a table of TensorFlow 1: another node fills it.
+// graphTokens returns the tokens of a table of TensorFlow 1, which another node fills.
 func (t *tracer) graphTokens(table origin) Vocabulary {
 	for _, n := range table.frame.nodes {
 		if len(n.GetInput()) > 0 && isInitializer(n) {
@@ -205,8 +205,8 @@ func (t *tracer) assetFile(f *frame, tensor string) string {
 	return ""
 }
 
-// lines returns those of an asset, as TensorFlow reads a vocabulary: without the newline and one
-// carriage return before it.
+// lines returns the lines of an asset, as TensorFlow reads a vocabulary: without the newline and
+// one carriage return before it.
 func (t *tracer) lines(asset string) Vocabulary {
 	if asset == "" || !filepath.IsLocal(asset) {
 		return nil
