@@ -52,7 +52,7 @@ type GivenUp struct {
 	Execution string     `json:"execution,omitempty"`
 }
 
-// maxGivenUp bounds each text of a GivenUp: a lease is one message.
+// maxGivenUp limits each text of a GivenUp: a lease is one message.
 const maxGivenUp = 64 << 10
 
 // GivenUp returns the failure in the form of a lease, with at most 64 KiB of the beginning of its

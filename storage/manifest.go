@@ -63,7 +63,7 @@ type Commit struct {
 	ETag string `json:"-"`
 }
 
-// maxDocumentBytes bounds the size of a document that is read at once. A manifest of 100,000 files
+// maxDocumentBytes limits the size of a document that is read at once. A manifest of 100,000 files
 // has about 20 MiB.
 const maxDocumentBytes = 64 << 20
 

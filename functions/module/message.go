@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// MaxMessageBytes bounds one line on the progress descriptor, its newline included.
+// MaxMessageBytes limits one line on the progress descriptor, its newline included.
 const MaxMessageBytes = 64 << 10
 
 // Message is one line that a module writes on its progress descriptor.

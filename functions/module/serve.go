@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// maxAssignmentBytes bounds one line of standard input.
+// maxAssignmentBytes limits one line of standard input.
 const maxAssignmentBytes = 64 << 20
 
 // Serve works on the assignments from in, one at a time, until in ends or one of them fails. Each

@@ -123,7 +123,7 @@ func floatNumber(f float64) json.Number {
 	return json.Number(text)
 }
 
-// shorten bounds the length of a text in an error.
+// shorten limits the length of a text in an error.
 func shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {

@@ -77,7 +77,7 @@ const (
 	skewTolerance = 1e-5
 )
 
-// maxSkewRows bounds the time and the memory of a check.
+// maxSkewRows limits the time and the memory of a check.
 const maxSkewRows = 100_000
 
 // long accepts `skew: off` for `skew: {check: off}`.

@@ -170,7 +170,7 @@ func atOnce(ts *testscript.TestScript, all []*attempt) []*attempt {
 	return all
 }
 
-// patience bounds the time of each command. A rejected command ends long before: it does not wait.
+// patience limits the time of each command. A rejected command ends long before: it does not wait.
 const patience = 8 * time.Minute
 
 func (a *attempt) run(ts *testscript.TestScript) {

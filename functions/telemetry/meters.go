@@ -22,8 +22,8 @@ type meters struct {
 	jobDuration                                                                                             metric.Float64Histogram
 }
 
-// The bounds of histograms, in seconds: those of the conventions, and those of jobs, which may take
-// hours.
+// The bucket boundaries of histograms, in seconds: those of the conventions, and those of jobs,
+// which may take hours.
 var (
 	callBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 	jobBounds  = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600}

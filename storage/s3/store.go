@@ -129,7 +129,7 @@ func (s *Store) Put(ctx context.Context, ref storage.Ref, body io.Reader, size i
 	if err := checkObject(ref); err != nil {
 		return storage.Object{}, err
 	}
-	// NumThreads bounds memory: without an io.ReaderAt, this many parts are held at once.
+	// NumThreads limits memory: without an io.ReaderAt, this many parts are held at once.
 	opts := minio.PutObjectOptions{PartSize: partBytes, NumThreads: 2, ConcurrentStreamParts: true}
 	info, err := s.client.PutObject(ctx, ref.Bucket, ref.Key, exactly(body, size), size, opts)
 	if err != nil {

@@ -39,7 +39,7 @@ type State struct {
 type Settings struct {
 	// Schedule is that of the learning rate; nil: the optimizer's LearningRate in every step.
 	Schedule Schedule `json:"learning_rate_schedule,omitempty"`
-	// Clip bounds the gradients before the update.
+	// Clip limits the gradients before the update.
 	Clip Clip `json:"-"`
 }
 
@@ -120,7 +120,7 @@ type Updater interface {
 	Updates(weights []float32) []plan.Update
 }
 
-// Clip bounds gradients before a step, like Keras's clipvalue, clipnorm and global_clipnorm. 0 is
+// Clip limits gradients before a step, like Keras's clipvalue, clipnorm and global_clipnorm. 0 is
 // no bound; at most one is set. Optimizer.Step takes its slice for one param, a plan.Machine knows
 // each.
 type Clip = plan.Clip

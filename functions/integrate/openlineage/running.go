@@ -32,7 +32,7 @@ func (x *Exporter) watch(ctx context.Context) {
 	}
 }
 
-// maxRunning bounds what is remembered of jobs. Those that report still are looked up once more.
+// maxRunning limits what is remembered of jobs. Those that report still are looked up once more.
 const maxRunning = 10_000
 
 func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events.Progress, now time.Time) {

@@ -20,7 +20,7 @@ type notifier struct {
 	to atomic.Pointer[jetstream.Bus]
 }
 
-// sendTimeout bounds how long an upload of a marker waits for the bus.
+// sendTimeout limits how long an upload of a marker waits for the bus.
 const sendTimeout = 5 * time.Second
 
 func (n *notifier) send(ctx context.Context, bucket string, message []byte) error {

@@ -81,7 +81,7 @@ func prepare(ctx context.Context) error {
 
 func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName) }
 
-// patience bounds how long a test waits for a run; a machine that compiles at the same time is
+// patience limits how long a test waits for a run; a machine that compiles at the same time is
 // slow.
 const patience = 8 * time.Minute
 

@@ -20,11 +20,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
-// tableMemory bounds the address space of a child that reads a file of a format with unbounded
+// tableMemory limits the address space of a child that reads a file of a format with unbounded
 // memory use.
 const tableMemory = 8 << 30
 
-// tableTime bounds the time of a child: ten minutes, and a second for each 256 KiB of the file.
+// tableTime limits the time of a child: ten minutes, and a second for each 256 KiB of the file.
 func tableTime(size int64) time.Duration {
 	return 10*time.Minute + time.Duration(min(size>>18, 1<<30))*time.Second
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds the address space of this process.
+// limitMemory limits the address space of this process.
 func limitMemory(bytes uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
