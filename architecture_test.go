@@ -211,7 +211,7 @@ var rules = archtest.Rules{
 		"infra/chaos":         {TestOnly: true, TestImports: "*"},
 		"infra/chaos/history": {TestOnly: true}, // independent of the code that it checks
 		"infra/compat":        {TestOnly: true}, // formats that outlive a version
-		"infra/cluster":       {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline functions/worker storage/s3"},
+		"infra/cluster":       {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline functions/runs functions/worker storage/s3"},
 		"infra/hosts":         {TestOnly: true, TestImports: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/archtest":      {TestOnly: true},
 		"infra/archtest/arch": {Imports: "infra/archtest"},

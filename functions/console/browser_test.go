@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // axeVersion is the version of npm's axe-core that checks pages.
@@ -217,7 +217,7 @@ func TestBrowserPressesRerun(t *testing.T) {
 		t.Errorf("the page asked %q", pressed.Asked)
 	}
 	w.dispatched()
-	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "given-up-2")
+	join, err := runs.Open(w.bus, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "penguin", Run: "given-up-2"})
 	if err != nil || join.Current().Revision != 3 {
 		t.Errorf("%+v, %v", join, err)
 	}

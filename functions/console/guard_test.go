@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -38,7 +38,7 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 			t.Errorf("GET %s does something: %d", path, status)
 		}
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), w.bus, "penguin"); err != nil || gate.Paused {
+	if gate, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || gate.Paused {
 		t.Fatalf("paused without permission: %+v, %v", gate, err)
 	}
 	if status, body := w.post("/pause", forms["/pause"], w.trusted); status != http.StatusSeeOther {
@@ -48,7 +48,7 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 	if status, _ := w.post("/resume", forms["/resume"], w.trusted); status != http.StatusSeeOther {
 		t.Errorf("resume: %d", status)
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), w.bus, "penguin"); err != nil || gate.Paused {
+	if gate, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || gate.Paused {
 		t.Errorf("still paused: %+v, %v", gate, err)
 	}
 }

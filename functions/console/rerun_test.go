@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
@@ -64,7 +65,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 		t.Fatalf("%d, to %s", status, header.Get("Location"))
 	}
 	w.dispatched()
-	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "monday-2")
+	join, err := runs.Open(w.bus, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "penguin", Run: "monday-2"})
 	if err != nil || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}

@@ -18,16 +18,6 @@ const sweepPrefix = "sweep/"
 
 func isAdmission(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
 
-// ReadAdmission returns the admission of a pipeline as it stands.
-func ReadAdmission(ctx context.Context, bus events.KVBuckets, pipeline string) (join.Admission, error) {
-	admissions, err := bus.KV(ctx, events.KVGates)
-	if err != nil {
-		return join.Admission{}, fmt.Errorf("open admissions: %w", err)
-	}
-	admission, _, err := readAdmission(ctx, admissions, pipeline)
-	return admission, err
-}
-
 // admit dispatches a run whose current stage lacks a job, or makes it wait until its pipeline is
 // resumed or admits another run. For a pipeline without a limit and without waiting runs it makes
 // one read.

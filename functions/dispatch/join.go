@@ -16,20 +16,6 @@ import (
 // two runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
-// ReadJoin returns the present join of a run; events.ErrNotFound if no dispatcher has handled an
-// event of the run, or if the entry is not a join of the run.
-func ReadJoin(ctx context.Context, bus events.KVBuckets, pipeline, run string) (join.Join, error) {
-	joins, err := bus.KV(ctx, events.KVJoins)
-	if err != nil {
-		return join.Join{}, fmt.Errorf("open joins: %w", err)
-	}
-	found, err := readJoin(ctx, joins, JoinKey(pipeline, run))
-	if found.damage != nil {
-		return join.Join{}, fmt.Errorf("%w: %w", events.ErrNotFound, found.damage)
-	}
-	return found.Join, err
-}
-
 // DecodeJoin decodes the entry of a run in events.KVJoins. With an error it returns the join of a
 // run of which nothing is known; it has no pipeline if the key does not name a run either.
 func DecodeJoin(entry events.Entry) (j join.Join, err error) {

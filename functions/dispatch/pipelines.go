@@ -21,16 +21,6 @@ type deployed struct {
 	revision uint64
 }
 
-// Spec returns a pipeline as it is deployed; events.ErrNotFound if it isn't deployed.
-func Spec(ctx context.Context, bus events.KVBuckets, name string) (pipeline.Pipeline, error) {
-	pipelines, err := bus.KV(ctx, events.KVPipelines)
-	if err != nil {
-		return pipeline.Pipeline{}, fmt.Errorf("open pipelines: %w", err)
-	}
-	found, err := readPipeline(ctx, pipelines, name)
-	return found.spec, err
-}
-
 // specAt returns a pipeline at the revision that a stage has pinned, which a newer apply does not
 // change; at revision 0, which means that nothing is pinned, as it is deployed. pipelines is
 // events.KVPipelines.

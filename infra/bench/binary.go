@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/local/demo"
 )
@@ -210,7 +211,7 @@ func (c *client) enqueued(ctx context.Context, run string) (job string, err erro
 		return "", err
 	}
 	for {
-		j, err := dispatch.ReadJoin(ctx, c.bus, demo.PipelineName, run)
+		j, err := runs.Open(c.bus, runs.Options{}).Join(ctx, runs.Key{Pipeline: demo.PipelineName, Run: run})
 		switch {
 		case err == nil && j.State == join.Dispatched:
 			return j.Current().Job, nil

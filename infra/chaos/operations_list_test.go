@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/gc"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/infra/chaos/history"
 	"github.com/stoker-ml/stoker/infra/cluster"
 )
@@ -98,6 +99,9 @@ const inputFolders = 8 // runs with the same inputs share an execution
 
 func (s *step) server() int { return s.r.IntN(cluster.Size) }
 
+// index reads the states of runs through one of the servers.
+func (s *step) index() *runs.Snapshot { return runs.Open(s.buses[s.server()], runs.Options{}) }
+
 func (s *step) at(path string) string { return s.root.Join(path).String() }
 
 func (s *step) run(pipeline, what string) history.Run {
@@ -180,7 +184,7 @@ func (s *step) cancelAtGate(ctx context.Context) error {
 	bus := s.buses[s.server()]
 	err := s.insist(ctx, func(ctx context.Context) error {
 		return waitFor(ctx, func() bool {
-			gate, err := dispatch.ReadAdmission(ctx, bus, b.Pipeline)
+			gate, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, b.Pipeline)
 			if err != nil {
 				return false
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/admin/gc"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/infra/chaos/history"
 	"github.com/stoker-ml/stoker/infra/cluster"
 	"github.com/stoker-ml/stoker/storage"
@@ -112,7 +113,7 @@ func (s *step) waiting(ctx context.Context, name, newest string, count int) (run
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.ReadAdmission(ctx, s.buses[s.server()], name)
+		gate, err := s.index().ReadAdmission(ctx, name)
 		return err == nil && len(gate.Waiting) == count
 	})
 }
@@ -209,7 +210,7 @@ func (s *step) waitingFewer(ctx context.Context, name string, count int) (runs [
 		}
 	}
 	return runs, waitFor(ctx, func() bool {
-		gate, err := dispatch.ReadAdmission(ctx, s.buses[s.server()], name)
+		gate, err := s.index().ReadAdmission(ctx, name)
 		if err != nil {
 			return false
 		}
@@ -355,7 +356,7 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 		return err
 	}
 	err := waitFor(ctx, func() bool {
-		join, err := dispatch.ReadJoin(ctx, s.buses[s.server()], r.Pipeline, r.Run)
+		join, err := s.index().Join(ctx, runs.Key{Pipeline: r.Pipeline, Run: r.Run})
 		if err != nil || join.Current().Job == "" {
 			return false
 		}

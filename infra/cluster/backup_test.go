@@ -24,6 +24,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // A backup of three servers, taken and restored through a server that the leader reaches late,
@@ -395,14 +396,14 @@ func (c *Cluster) done(t *testing.T) bool {
 // isRead reads what was backed up as Stoker's programs do.
 func isRead(t *testing.T, bus *jetstream.Bus, saved contents) {
 	t.Helper()
-	if now, err := dispatch.Spec(t.Context(), bus, plain); err != nil || now.Trainer.TrainArgs.NumSteps != 2 {
-		t.Errorf("the pipeline is %+v, %v", now.Trainer, err)
+	if now, err := runs.Open(bus, runs.Options{}).ReadPipeline(t.Context(), plain, 0); err != nil || now.Spec.Trainer.TrainArgs.NumSteps != 2 {
+		t.Errorf("the pipeline is %+v, %v", now.Spec.Trainer, err)
 	}
-	join, err := dispatch.ReadJoin(t.Context(), bus, paired, "half")
+	join, err := runs.Open(bus, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: paired, Run: "half"})
 	if err != nil || len(join.Events) != 1 || len(join.Stages) != 0 {
 		t.Errorf("the run that waits for an event is %+v, %v", join, err)
 	}
-	if gate, err := dispatch.ReadAdmission(t.Context(), bus, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
+	if gate, err := runs.Open(bus, runs.Options{}).ReadAdmission(t.Context(), paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	var study []uint64

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // cancelling is a bus whose dispatcher is beaten to it: right before it marks a run as dispatched,
@@ -46,7 +47,7 @@ func (r cancellingJoins) Update(ctx context.Context, key string, value []byte, a
 // about to enqueue its job, is not trained.
 func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 	t.Parallel()
-	const runs = 5
+	const count = 5
 	c := startLagging(t)
 	if _, _, err := dispatch.Apply(t.Context(), c.leader, spec(t, "penguin", 1)); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 			return nil
 		}
 		cancelled[key] = true
-		join, err := dispatch.ReadJoin(t.Context(), c.leader, "penguin", fmt.Sprint("run", len(cancelled)-1))
+		join, err := runs.Open(c.leader, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "penguin", Run: fmt.Sprint("run", len(cancelled)-1)})
 		if err == nil {
 			_, err = dispatch.Cancel(t.Context(), c.leader, join.Pipeline, join.Run)
 		}
@@ -73,14 +74,14 @@ func TestARunThatIsCancelledAsItIsDispatchedIsNotTrained(t *testing.T) {
 	var working sync.WaitGroup
 	working.Go(func() { _ = w.on(c.late).Run(ctx) })
 	defer func() { stop(); working.Wait() }()
-	for i := range runs {
+	for i := range count {
 		run := fmt.Sprint("run", i)
 		publish(t, c.leader, event("penguin", run))
 		eventually(t, func() bool { return endOf(t, c.leader, run) != "" })
 	}
 	time.Sleep(5 * slowLink) // for what may still be on its way
 	c.quiet(t)
-	for i := range runs {
+	for i := range count {
 		if end := endOf(t, c.leader, fmt.Sprint("run", i)); end != "run.ended" {
 			t.Errorf("run %d ended with %s", i, end)
 		}

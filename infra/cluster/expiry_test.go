@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // The clock of the server that leads everything jumps beyond the time for which a run may wait: the
@@ -31,7 +32,7 @@ func TestARunOutlivesAJumpOfTheLeadersClock(t *testing.T) {
 	defer func() { stop(); running.Wait() }()
 	publish(t, c.leader, event("paired", "monday"))
 	eventually(t, func() bool {
-		join, err := dispatch.ReadJoin(t.Context(), c.leader, "paired", "monday")
+		join, err := runs.Open(c.leader, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "paired", Run: "monday"})
 		return err == nil && len(join.Events) == 1
 	})
 	if err := c.Servers[0].SetClock(2 * time.Hour); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // slowLink is the delay of messages from the first server, which leads, to the third one.
@@ -221,8 +222,8 @@ func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 		if _, _, err := dispatch.Apply(t.Context(), c.late, one); err != nil {
 			t.Fatal(err)
 		}
-		if now, err := dispatch.Spec(t.Context(), c.leader, "x"); err != nil || now.Trainer.TrainArgs.NumSteps != 1 {
-			t.Errorf("apply has changed nothing: %d steps, %v", now.Trainer.TrainArgs.NumSteps, err)
+		if now, err := runs.Open(c.leader, runs.Options{}).ReadPipeline(t.Context(), "x", 0); err != nil || now.Spec.Trainer.TrainArgs.NumSteps != 1 {
+			t.Errorf("apply has changed nothing: %d steps, %v", now.Spec.Trainer.TrainArgs.NumSteps, err)
 		}
 		for _, paused := range []bool{true, false} {
 			first, then := dispatch.Resume, dispatch.Pause
@@ -232,7 +233,7 @@ func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 			if err := errors.Join(first(t.Context(), c.leader, "x"), then(t.Context(), c.late, "x")); err != nil {
 				t.Fatal(err)
 			}
-			if gate, err := dispatch.ReadAdmission(t.Context(), c.leader, "x"); err != nil || gate.Paused != paused {
+			if gate, err := runs.Open(c.leader, runs.Options{}).ReadAdmission(t.Context(), "x"); err != nil || gate.Paused != paused {
 				t.Errorf("paused %t, %v; want %t", gate.Paused, err, paused)
 			}
 		}

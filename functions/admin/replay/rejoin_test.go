@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // lose removes the joins of runs.
@@ -27,16 +28,20 @@ func (w *world) lose(runs ...string) {
 
 func (w *world) state(run string) join.State {
 	w.t.Helper()
-	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
+	return w.join("penguin", run).State
+}
+
+func (w *world) join(pipeline, run string) join.Join {
+	w.t.Helper()
+	j, err := runs.Open(w.bus, runs.Options{}).Join(w.t.Context(), runs.Key{Pipeline: pipeline, Run: run})
 	w.check(err)
-	return j.State
+	return j
 }
 
 // unconfirmed reports whether a run has a job that was not enqueued.
 func (w *world) unconfirmed(run string) bool {
 	w.t.Helper()
-	j, err := dispatch.ReadJoin(w.t.Context(), w.bus, "penguin", run)
-	w.check(err)
+	j := w.join("penguin", run)
 	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
 
@@ -145,8 +150,7 @@ func TestARefusedEventIsNotJoinedAgain(t *testing.T) {
 		w.check(w.d.Next(t.Context(), 0))
 		w.forget() // its job is on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
-		j, err := dispatch.ReadJoin(t.Context(), w.bus, "puffin", "monday")
-		if w.check(err); len(j.Events) != 1 || j.Events[0].ID != "second" {
+		if j := w.join("puffin", "monday"); len(j.Events) != 1 || j.Events[0].ID != "second" {
 			t.Errorf("joined %+v", j.Events)
 		}
 	})

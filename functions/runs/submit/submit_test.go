@@ -274,7 +274,7 @@ func TestARerunStartsTheSameInputsWithThePipelineAsItIsNow(t *testing.T) {
 		w.publish(event)
 	}
 	w.handle()
-	join, err := dispatch.ReadJoin(t.Context(), w.bus, "penguin", "monday-2")
+	join, err := runs.Open(w.bus, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "penguin", Run: "monday-2"})
 	if err != nil || join.State != "dispatched" || join.Current().Revision != 2 || join.Events[0].Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Errorf("%+v, %v", join, err)
 	}

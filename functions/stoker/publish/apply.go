@@ -21,6 +21,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runner/snapshot"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/model"
@@ -87,19 +88,19 @@ func newApply(a *app.App) *cobra.Command {
 // orApplied returns the applied pipeline if it has the same effective configuration as spec, as
 // when the output of `stoker pipelines show` is applied: explicit defaults are no new revision.
 // Otherwise it returns spec.
-func orApplied(ctx context.Context, bus events.KVBuckets, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
-	now, err := dispatch.Spec(ctx, bus, spec.Name)
+func orApplied(ctx context.Context, bus runs.Source, spec pipeline.Pipeline) (pipeline.Pipeline, error) {
+	now, err := runs.Open(bus, runs.Options{}).ReadPipeline(ctx, spec.Name, 0)
 	if err != nil {
 		// Apply replaces a pipeline that can't be read, and reports any other error.
 		return spec, ctx.Err()
 	}
-	applied, err := now.Effective()
+	applied, err := now.Spec.Effective()
 	if err != nil {
 		return spec, err
 	}
 	wanted, err := spec.Effective()
 	if err == nil && bytes.Equal(applied, wanted) {
-		spec = now
+		spec = now.Spec
 	}
 	return spec, err
 }

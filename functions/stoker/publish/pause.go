@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -63,14 +64,14 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 
 // changeGate also returns how many of the waiting runs continue.
 func changeGate(ctx context.Context, bus events.Bus, name string, change gateChange) (paused, error) {
-	before, err := dispatch.ReadAdmission(ctx, bus, name)
+	before, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
 	if err != nil {
 		return paused{}, err
 	}
 	if err := change(ctx, bus, name); err != nil {
 		return paused{}, err
 	}
-	gate, err := dispatch.ReadAdmission(ctx, bus, name)
+	gate, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
 	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
 	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
 }

@@ -107,7 +107,7 @@ func awaitEnd(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, tim
 
 // nextOutcome returns the first outcome of the run's last job, which may exist already.
 func nextOutcome(ctx context.Context, bus events.Bus, key runs.Key) (events.Recorded, error) {
-	join, err := dispatch.ReadJoin(ctx, bus, key.Pipeline, key.Run)
+	join, err := runs.Open(bus, runs.Options{}).Join(ctx, key)
 	if err != nil {
 		return events.Recorded{}, err
 	}
