@@ -9,11 +9,11 @@ import (
 
 var every = flag.Uint("every", 2003, "accuracy is tested with every so many of all 2^32 float32")
 
-// levels returns the levels of this processor.
-func levels() []Level {
-	var all []Level
-	for l := Portable; l <= processorLevel(); l++ {
-		all = append(all, l)
+// isas returns the instruction sets of this processor.
+func isas() []ISA {
+	var all []ISA
+	for isa := Portable; isa <= processorISA(); isa++ {
+		all = append(all, isa)
 	}
 	return all
 }
@@ -65,11 +65,11 @@ func ulps(got float32, want float64) float64 {
 func TestFunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Func{Sigmoid, Tanh, Softplus, Exp, Log, Log1p, Expm1, Sqrt, Square, Inverse} {
-		for _, l := range levels() {
-			if l == Portable && *every > 1 && testing.Short() {
+		for _, isa := range isas() {
+			if isa == Portable && *every > 1 && testing.Short() {
 				continue // it calls math itself, and is slow
 			}
-			t.Run(fmt.Sprint(f, "/", l), func(t *testing.T) {
+			t.Run(fmt.Sprint(f, "/", isa), func(t *testing.T) {
 				t.Parallel()
 				worst, at := 0.0, float32(0)
 				x, y := make([]float32, 0, 1024), make([]float32, 1024)
@@ -77,7 +77,7 @@ func TestFunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
 					for x = x[:0]; len(x) < 1000 && b < 1<<32; b += uint64(*every) {
 						x = append(x, math.Float32frombits(uint32(b)))
 					}
-					mapped(l, f, y[:len(x)], x)
+					mapped(isa, f, y[:len(x)], x)
 					for i, v := range x {
 						if u := ulps(y[i], exact(f, float64(v))); u > worst {
 							worst, at = u, v
@@ -86,7 +86,7 @@ func TestFunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
 				}
 				if worst > 2 {
 					got := []float32{at}
-					mapped(l, f, got, got)
+					mapped(isa, f, got, got)
 					t.Errorf("at %v: %v, want %v: %.2f units", at, got, exact(f, float64(at)), worst)
 				}
 				t.Logf("worst %.3f units, at %v", worst, at)
@@ -99,12 +99,12 @@ func TestFunctionsAtZeroInfinityAndNaN(t *testing.T) {
 	t.Parallel()
 	inf, nan, negative := float32(math.Inf(1)), float32(math.NaN()), float32(math.Copysign(0, -1))
 	for f := Identity; f <= Step; f++ {
-		for _, l := range levels() {
+		for _, isa := range isas() {
 			for _, x := range []float32{0, negative, inf, -inf, nan} {
 				y := []float32{7}
-				mapped(l, f, y, []float32{x})
+				mapped(isa, f, y, []float32{x})
 				if want := f.Of(x); y[0] != want && (y[0] == y[0] || want == want) {
-					t.Errorf("%v of %v at %v: %v, want %v", f, x, l, y[0], want)
+					t.Errorf("%v of %v at %v: %v, want %v", f, x, isa, y[0], want)
 				}
 			}
 		}

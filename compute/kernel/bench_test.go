@@ -9,7 +9,7 @@ import (
 var benchLengths = []int{8, 160, 131072}
 
 // elements reports how many elements per second are computed, by the caller's thread alone.
-func elements(b *testing.B, n int, do func(t *Team)) {
+func elements(b *testing.B, n int, do func(t *ThreadPool)) {
 	for b.Loop() {
 		do(nil)
 	}
@@ -21,7 +21,7 @@ func BenchmarkMap(b *testing.B) {
 		for _, n := range benchLengths {
 			b.Run(fmt.Sprintf("%d/%d", f, n), func(b *testing.B) {
 				x, y := random(seeded(1), n), make([]float32, n)
-				elements(b, n, func(t *Team) { t.Map(f, y, x) })
+				elements(b, n, func(t *ThreadPool) { t.Map(f, y, x) })
 			})
 		}
 	}
@@ -31,7 +31,7 @@ func BenchmarkSlope(b *testing.B) {
 	for _, n := range benchLengths {
 		b.Run(fmt.Sprintf("relu/%d", n), func(b *testing.B) {
 			x, y := random(seeded(1), n), make([]float32, n)
-			elements(b, n, func(t *Team) { t.Slope(Relu, y, x, x) })
+			elements(b, n, func(t *ThreadPool) { t.Slope(Relu, y, x, x) })
 		})
 	}
 }
@@ -42,7 +42,7 @@ func BenchmarkCombine(b *testing.B) {
 			rows, cols := size[0], size[1]
 			b.Run(fmt.Sprintf("shape%d/%dx%d", shape, rows, cols), func(b *testing.B) {
 				x, y, z := random(seeded(1), rows*cols), random(seeded(2), rows*cols), make([]float32, rows*cols)
-				elements(b, rows*cols, func(t *Team) { t.Combine(Mul, z, x, y, shape, rows, cols, false) })
+				elements(b, rows*cols, func(t *ThreadPool) { t.Combine(Mul, z, x, y, shape, rows, cols, false) })
 			})
 		}
 	}
@@ -52,11 +52,11 @@ func BenchmarkSums(b *testing.B) {
 	for _, size := range [][2]int{{20, 3}, {20, 8}, {256, 512}, {256, 1}} {
 		rows, cols := size[0], size[1]
 		x, sums := random(seeded(1), rows*cols), make([]float32, rows*cols)
-		for name, do := range map[string]func(t *Team){
-			"SumRows":    func(t *Team) { t.SumRows(sums, x, rows, cols, false) },
-			"SumColumns": func(t *Team) { t.SumColumns(sums, x, rows, cols) },
-			"Sum":        func(t *Team) { t.Sum(x) },
-			"SumSquares": func(t *Team) { t.SumSquares(x) },
+		for name, do := range map[string]func(t *ThreadPool){
+			"SumRows":    func(t *ThreadPool) { t.SumRows(sums, x, rows, cols, false) },
+			"SumColumns": func(t *ThreadPool) { t.SumColumns(sums, x, rows, cols) },
+			"Sum":        func(t *ThreadPool) { t.Sum(x) },
+			"SumSquares": func(t *ThreadPool) { t.SumSquares(x) },
 		} {
 			b.Run(fmt.Sprintf("%s/%dx%d", name, rows, cols), func(b *testing.B) { elements(b, rows*cols, do) })
 		}
@@ -67,11 +67,11 @@ func BenchmarkSoftmax(b *testing.B) {
 	for _, size := range [][2]int{{20, 3}, {20, 8}, {256, 10}, {64, 1000}} {
 		rows, cols := size[0], size[1]
 		x, y := random(seeded(1), rows*cols), make([]float32, rows*cols)
-		for name, do := range map[string]func(t *Team){
-			"Softmax":         func(t *Team) { t.Softmax(y, x, rows, cols) },
-			"LogSoftmax":      func(t *Team) { t.LogSoftmax(y, x, rows, cols) },
-			"SoftmaxSlope":    func(t *Team) { t.SoftmaxSlope(y, x, x, rows, cols) },
-			"LogSoftmaxSlope": func(t *Team) { t.LogSoftmaxSlope(y, x, x, rows, cols) },
+		for name, do := range map[string]func(t *ThreadPool){
+			"Softmax":         func(t *ThreadPool) { t.Softmax(y, x, rows, cols) },
+			"LogSoftmax":      func(t *ThreadPool) { t.LogSoftmax(y, x, rows, cols) },
+			"SoftmaxSlope":    func(t *ThreadPool) { t.SoftmaxSlope(y, x, x, rows, cols) },
+			"LogSoftmaxSlope": func(t *ThreadPool) { t.LogSoftmaxSlope(y, x, x, rows, cols) },
 		} {
 			b.Run(fmt.Sprintf("%s/%dx%d", name, rows, cols), func(b *testing.B) { elements(b, rows*cols, do) })
 		}
@@ -88,11 +88,11 @@ func BenchmarkTables(b *testing.B) {
 		for i := range ids {
 			ids[i] = r.IntN(vocabulary)
 		}
-		for name, do := range map[string]func(t *Team){
-			"Gather":          func(t *Team) { t.Gather(y, table, ids, width) },
-			"ScatterAdd":      func(t *Team) { t.ScatterAdd(table, y, ids, width) },
-			"SparseGemm":      func(t *Team) { t.SparseGemm(y, values, ids, table, rows, places, width) },
-			"SparseGemmSlope": func(t *Team) { t.SparseGemmSlope(table, values, ids, y, rows, places, width) },
+		for name, do := range map[string]func(t *ThreadPool){
+			"Gather":          func(t *ThreadPool) { t.Gather(y, table, ids, width) },
+			"ScatterAdd":      func(t *ThreadPool) { t.ScatterAdd(table, y, ids, width) },
+			"SparseGemm":      func(t *ThreadPool) { t.SparseGemm(y, values, ids, table, rows, places, width) },
+			"SparseGemmSlope": func(t *ThreadPool) { t.SparseGemmSlope(table, values, ids, y, rows, places, width) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, width), func(b *testing.B) { elements(b, rows*places*width, do) })
 		}
@@ -108,7 +108,7 @@ func BenchmarkUpdate(b *testing.B) {
 				for i := range slots {
 					slots[i] = make([]float32, n)
 				}
-				elements(b, n, func(t *Team) { t.Update(rule, w, g, slots) })
+				elements(b, n, func(t *ThreadPool) { t.Update(rule, w, g, slots) })
 			})
 		}
 	}
@@ -121,14 +121,14 @@ func BenchmarkUpdateOfIdleWeights(b *testing.B) {
 	for i := range n {
 		slots[0][i], slots[1][i] = 1e-40, 1e-40
 	}
-	elements(b, n, func(t *Team) { t.Update(everyRule()["adam"], w, g, slots) })
+	elements(b, n, func(t *ThreadPool) { t.Update(everyRule()["adam"], w, g, slots) })
 }
 
 func BenchmarkDropout(b *testing.B) {
 	for _, n := range benchLengths {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			mask := make([]float32, n)
-			elements(b, n, func(t *Team) { t.Dropout(mask, 0.5, 1, 2, 3) })
+			elements(b, n, func(t *ThreadPool) { t.Dropout(mask, 0.5, 1, 2, 3) })
 		})
 	}
 }

@@ -19,7 +19,7 @@ func (s BLAS) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float
 		s.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	(*Team)(nil).Gemm(z, x, y, Product{TransA: tA != blas.NoTrans, TransB: tB != blas.NoTrans, Add: beta == 1})
+	(*ThreadPool)(nil).Gemm(z, x, y, Product{TransA: tA != blas.NoTrans, TransB: tB != blas.NoTrans, Add: beta == 1})
 }
 
 // Sgemv computes y = alpha op(a) x + beta y, with a m x n.
@@ -35,7 +35,7 @@ func (s BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda
 		s.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
 	}
-	(*Team)(nil).Gemm(to, matrix, from, Product{TransA: tA != blas.NoTrans, Add: beta == 1})
+	(*ThreadPool)(nil).Gemm(to, matrix, from, Product{TransA: tA != blas.NoTrans, Add: beta == 1})
 }
 
 // blasSimple reports whether the call is one that Gorgonia makes. All others are left to gonum, and

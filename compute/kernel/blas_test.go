@@ -77,7 +77,7 @@ func panicOf(do func()) (value any) {
 	return nil
 }
 
-// Concurrent callers without a Team share a buffer pool.
+// Concurrent callers without a ThreadPool share a buffer pool.
 func TestBLASIsForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const n = 70

@@ -2,7 +2,7 @@ package kernel
 
 // Combine computes z = f(x, y), or f(y, x) if swapped, with x and z [rows, cols] and y of the
 // shape; z may be x, and y if that is Full.
-func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+func (t *ThreadPool) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
 	n := rows * cols
 	if n == 0 {
 		return
@@ -14,36 +14,36 @@ func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int,
 		rows, cols = 1, n
 	}
 	if t.alone(n, grainFast) {
-		combine(level, f, z, x, y, shape, rows, cols, swapped)
+		combine(currentISA, f, z, x, y, shape, rows, cols, swapped)
 		return
 	}
-	j := job{do: combineElements, level: level, binary: f, z: z, x: x, y: y, shape: shape, rows: rows, cols: cols, swapped: swapped}
+	work := task{do: combineElements, isa: currentISA, binary: f, z: z, x: x, y: y, shape: shape, rows: rows, cols: cols, swapped: swapped}
 	if rows == 1 {
-		t.divide(n, grainFast, j)
+		t.divide(n, grainFast, work)
 		return
 	}
-	j.do = combineRows
-	t.divide(rows, rowsOf(grainFast, cols), j)
+	work.do = combineRows
+	t.divide(rows, rowsOf(grainFast, cols), work)
 }
 
-func combineElements(j *job, from, to int) {
-	y := j.y
-	if j.shape == Full {
+func combineElements(t *task, from, to int) {
+	y := t.y
+	if t.shape == Full {
 		y = y[from:to]
 	}
-	combine(j.level, j.binary, j.z[from:to], j.x[from:to], y, j.shape, 1, to-from, j.swapped)
+	combine(t.isa, t.binary, t.z[from:to], t.x[from:to], y, t.shape, 1, to-from, t.swapped)
 }
 
-func combineRows(j *job, from, to int) {
-	y := j.y
-	if j.shape == Column {
+func combineRows(t *task, from, to int) {
+	y := t.y
+	if t.shape == Column {
 		y = y[from:to]
 	}
-	combine(j.level, j.binary, j.z[from*j.cols:to*j.cols], j.x[from*j.cols:to*j.cols], y, j.shape, to-from, j.cols, j.swapped)
+	combine(t.isa, t.binary, t.z[from*t.cols:to*t.cols], t.x[from*t.cols:to*t.cols], y, t.shape, to-from, t.cols, t.swapped)
 }
 
-func combine(l Level, f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
-	if !combineFast(l, f, z, x, y, shape, rows, cols, swapped) {
+func combine(isa ISA, f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+	if !combineFast(isa, f, z, x, y, shape, rows, cols, swapped) {
 		combinePortable(f, z, x, y, shape, rows, cols, swapped)
 	}
 }

@@ -10,16 +10,16 @@ import (
 // of Philox 4x32-10 (Salmon et al. 2011), uniform = its 24 high bits / 2^24, and mask[i] is 0 if
 // uniform < rate. The key is the seed, low half first; the counter's words are i/4, step, stream,
 // each mod 2^32, and the high halves of step and stream, combined by exclusive or.
-func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
+func (t *ThreadPool) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
 	m := newMask(rate, seed, stream, step)
 	if t.alone(len(mask), grainSlow) {
-		m.draw(level, mask, 0)
+		m.draw(currentISA, mask, 0)
 		return
 	}
-	t.divide(len(mask), grainSlow, job{do: dropoutPart, level: level, y: mask, mask: m})
+	t.divide(len(mask), grainSlow, task{do: dropoutPart, isa: currentISA, y: mask, mask: m})
 }
 
-func dropoutPart(j *job, from, to int) { j.mask.draw(j.level, j.y[from:to], from) }
+func dropoutPart(t *task, from, to int) { t.mask.draw(t.isa, t.y[from:to], from) }
 
 // mask holds the parameters of a Dropout.
 type mask struct {
@@ -40,9 +40,9 @@ func newMask(rate float32, seed, stream, step uint64) mask {
 }
 
 // draw fills part, which begins at element from, a multiple of 4.
-func (m mask) draw(l Level, part []float32, from int) {
+func (m mask) draw(isa ISA, part []float32, from int) {
 	m.counter[0] = uint32(from / 4)
-	if !m.fast(l, part) {
+	if !m.fast(isa, part) {
 		m.portable(part)
 	}
 }

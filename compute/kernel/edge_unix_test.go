@@ -99,14 +99,14 @@ func (e *edges) ids(n, below int) []int {
 }
 
 func TestNothingBeyondTheOperandsIsRead(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		e := newEdges(t, r)
 		for n := 1; n < 70; n++ {
 			for f := Identity; f <= Step; f++ {
-				mapped(l, f, e.floats(n), e.floats(n))
+				mapped(isa, f, e.floats(n), e.floats(n))
 			}
 			for _, f := range []Func{Identity, Relu, Sigmoid, Tanh, Softplus, Abs} {
-				sloped(l, f, e.floats(n), e.floats(n), e.floats(n))
+				sloped(isa, f, e.floats(n), e.floats(n), e.floats(n))
 			}
 			for _, rule := range everyRule() {
 				s := newStep(rule)
@@ -114,17 +114,17 @@ func TestNothingBeyondTheOperandsIsRead(t *testing.T) {
 				for i := range rule.Formula.Slots() {
 					s.slots[i] = e.floats(n)
 				}
-				s.do(l, 0, n)
+				s.do(isa, 0, n)
 			}
-			laneSums(l, e.floats(n))
-			sumSquares(l, e.floats(n))
-			newMask(0.5, 1, 2, 3).draw(l, e.floats(n), 0)
+			laneSums(isa, e.floats(n))
+			sumSquares(isa, e.floats(n))
+			newMask(0.5, 1, 2, 3).draw(isa, e.floats(n), 0)
 		}
 	})
 }
 
 func TestNothingBeyondMatricesIsRead(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		e := newEdges(t, r)
 		for range 600 {
 			rows, cols := 1+r.IntN(6), 1+r.IntN(90)
@@ -132,29 +132,29 @@ func TestNothingBeyondMatricesIsRead(t *testing.T) {
 				shape := Shape(r.IntN(4))
 				y := e.floats(shape.len(rows, cols))
 				if shape == Full || shape == Scalar {
-					combine(l, f, e.floats(rows*cols), e.floats(rows*cols), y, shape, 1, rows*cols, r.IntN(2) == 0)
+					combine(isa, f, e.floats(rows*cols), e.floats(rows*cols), y, shape, 1, rows*cols, r.IntN(2) == 0)
 				} else {
-					combine(l, f, e.floats(rows*cols), e.floats(rows*cols), y, shape, rows, cols, r.IntN(2) == 0)
+					combine(isa, f, e.floats(rows*cols), e.floats(rows*cols), y, shape, rows, cols, r.IntN(2) == 0)
 				}
 			}
 			for w := softmaxRows; w <= logSoftmaxSlopeRows; w++ {
-				w.do(l, e.floats(rows*cols), e.floats(rows*cols), e.floats(rows*cols), cols)
+				w.do(isa, e.floats(rows*cols), e.floats(rows*cols), e.floats(rows*cols), cols)
 			}
-			sumRows(l, e.floats(cols), e.floats(rows*cols), rows, cols, r.IntN(2) == 0)
-			sumColumns(l, e.floats(rows), e.floats(rows*cols), cols)
+			sumRows(isa, e.floats(cols), e.floats(rows*cols), rows, cols, r.IntN(2) == 0)
+			sumColumns(isa, e.floats(rows), e.floats(rows*cols), cols)
 
 			places, vocabulary := 1+r.IntN(5), 1+r.IntN(6)
 			ids := e.ids(rows*places, vocabulary)
-			gather(l, e.floats(rows*places*cols), e.floats(vocabulary*cols), ids, cols)
-			scatterAdd(l, e.floats(vocabulary*cols), e.floats(rows*places*cols), ids, cols, 0, cols)
-			sparseGemm(l, e.floats(rows*cols), e.floats(rows*places), ids, e.floats(vocabulary*cols), places, cols)
-			sparseGemmSlope(l, e.floats(vocabulary*cols), e.floats(rows*places), ids, e.floats(rows*cols), places, cols, 0, cols)
+			gather(isa, e.floats(rows*places*cols), e.floats(vocabulary*cols), ids, cols)
+			scatterAdd(isa, e.floats(vocabulary*cols), e.floats(rows*places*cols), ids, cols, 0, cols)
+			sparseGemm(isa, e.floats(rows*cols), e.floats(rows*places), ids, e.floats(vocabulary*cols), places, cols)
+			sparseGemmSlope(isa, e.floats(vocabulary*cols), e.floats(rows*places), ids, e.floats(rows*cols), places, cols, 0, cols)
 		}
 	})
 }
 
 func TestNothingBeyondTheFactorsIsRead(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		e := newEdges(t, r)
 		for range 1500 {
 			m, k, n := 1+r.IntN(80), 1+r.IntN(80), 1+r.IntN(80)
@@ -174,7 +174,7 @@ func TestNothingBeyondTheFactorsIsRead(t *testing.T) {
 			}
 			c := NewMatrix(e.floats(m*n), m, n)
 			want := NewMatrix(append([]float32{}, c.Data...), m, n)
-			multiply(nil, l, c, a, b, p)
+			multiply(nil, isa, c, a, b, p)
 			multiply(nil, Portable, want, a, b, p)
 			agree(t, fmt.Sprintf("%dx%dx%d, %+v", m, k, n, p.TransA), c.Data, want.Data, 1e-4)
 		}

@@ -16,8 +16,8 @@ var mapKernels = [...][Step + 1]unaryKernel{
 
 // mapFast does the work of mapPortable and returns true, if it can. The same holds for all
 // functions with such a name.
-func mapFast(l Level, f Func, y, x []float32) bool {
-	do := mapKernels[l][f]
+func mapFast(isa ISA, f Func, y, x []float32) bool {
+	do := mapKernels[isa][f]
 	if do == nil {
 		return false
 	}
@@ -32,8 +32,8 @@ var slopeKernels = [...][Step + 1]slopeKernel{
 	AVX512: {Relu: reluSlopeAVX512, Sigmoid: sigmoidSlopeAVX512, Tanh: tanhSlopeAVX512, Softplus: softplusSlopeAVX512, Abs: absSlopeAVX512},
 }
 
-func slopeFast(l Level, f Func, dx, dy, v []float32) bool {
-	do := slopeKernels[l][f]
+func slopeFast(isa ISA, f Func, dx, dy, v []float32) bool {
+	do := slopeKernels[isa][f]
 	if do == nil {
 		return false
 	}
@@ -41,7 +41,7 @@ func slopeFast(l Level, f Func, dx, dy, v []float32) bool {
 	return true
 }
 
-// combineKernels are indexed by Level, by whether the operands are swapped, and by Binary; in the
+// combineKernels are indexed by ISA, by whether the operands are swapped, and by Binary; in the
 // first function the second operand is a row, in the second one it has a number for each row.
 var combineKernels = [...][2][Ne + 1][2]func(z, x, y *float32, rows, cols int){
 	AVX2: {
@@ -106,7 +106,7 @@ var combineKernels = [...][2][Ne + 1][2]func(z, x, y *float32, rows, cols int){
 	},
 }
 
-func combineFast(l Level, f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) bool {
+func combineFast(isa ISA, f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) bool {
 	order, kind := 0, 0
 	if swapped {
 		order = 1
@@ -114,7 +114,7 @@ func combineFast(l Level, f Binary, z, x, y []float32, shape Shape, rows, cols i
 	if shape == Column || shape == Scalar {
 		kind = 1
 	}
-	do := combineKernels[l][order][f][kind]
+	do := combineKernels[isa][order][f][kind]
 	if do == nil || rows*cols == 0 {
 		return rows*cols == 0
 	}
@@ -122,8 +122,8 @@ func combineFast(l Level, f Binary, z, x, y []float32, shape Shape, rows, cols i
 	return true
 }
 
-func sumRowsFast(l Level, sums, x []float32, rows, stride int) bool {
-	switch l {
+func sumRowsFast(isa ISA, sums, x []float32, rows, stride int) bool {
+	switch isa {
 	case AVX512:
 		sumRowsAVX512(data(sums), data(x), rows, len(sums), stride)
 	case AVX2:
@@ -134,8 +134,8 @@ func sumRowsFast(l Level, sums, x []float32, rows, stride int) bool {
 	return true
 }
 
-func sumColumnsFast(l Level, sums, x []float32, cols int) bool {
-	switch l {
+func sumColumnsFast(isa ISA, sums, x []float32, cols int) bool {
+	switch isa {
 	case AVX512:
 		sumColumnsAVX512(data(sums), data(x), len(sums), cols)
 	case AVX2:
@@ -146,8 +146,8 @@ func sumColumnsFast(l Level, sums, x []float32, cols int) bool {
 	return true
 }
 
-func laneSumsFast(l Level, sums *laneSum, x []float32) bool {
-	switch l {
+func laneSumsFast(isa ISA, sums *laneSum, x []float32) bool {
+	switch isa {
 	case AVX512:
 		laneSumsAVX512(&sums[0], data(x), len(x))
 	case AVX2:
@@ -158,8 +158,8 @@ func laneSumsFast(l Level, sums *laneSum, x []float32) bool {
 	return true
 }
 
-func squareSumsFast(l Level, sums *[lanes]float64, x []float32) bool {
-	switch l {
+func squareSumsFast(isa ISA, sums *[lanes]float64, x []float32) bool {
+	switch isa {
 	case AVX512:
 		squareSumsAVX512(&sums[0], data(x), len(x))
 	case AVX2:
@@ -170,29 +170,29 @@ func squareSumsFast(l Level, sums *[lanes]float64, x []float32) bool {
 	return true
 }
 
-func rowwiseFast(l Level, w rowwise, y, x, z []float32, cols int) bool {
-	if l == Portable {
+func rowwiseFast(isa ISA, w rowwise, y, x, z []float32, cols int) bool {
+	if isa == Portable {
 		return false
 	}
-	if packable(l, cols) {
-		packedFast(l, w, y, x, z, cols)
+	if packable(isa, cols) {
+		packedFast(isa, w, y, x, z, cols)
 		return true
 	}
 	rows := len(y) / cols
 	switch {
-	case w == softmaxRows && l == AVX512:
+	case w == softmaxRows && isa == AVX512:
 		softmaxAVX512(data(y), data(x), rows, cols)
 	case w == softmaxRows:
 		softmaxAVX2(data(y), data(x), rows, cols)
-	case w == logSoftmaxRows && l == AVX512:
+	case w == logSoftmaxRows && isa == AVX512:
 		logSoftmaxAVX512(data(y), data(x), rows, cols)
 	case w == logSoftmaxRows:
 		logSoftmaxAVX2(data(y), data(x), rows, cols)
-	case w == softmaxSlopeRows && l == AVX512:
+	case w == softmaxSlopeRows && isa == AVX512:
 		softmaxSlopeAVX512(data(y), data(x), data(z), rows, cols)
 	case w == softmaxSlopeRows:
 		softmaxSlopeAVX2(data(y), data(x), data(z), rows, cols)
-	case w == logSoftmaxSlopeRows && l == AVX512:
+	case w == logSoftmaxSlopeRows && isa == AVX512:
 		logSoftmaxSlopeAVX512(data(y), data(x), data(z), rows, cols)
 	case w == logSoftmaxSlopeRows:
 		logSoftmaxSlopeAVX2(data(y), data(x), data(z), rows, cols)
@@ -242,22 +242,22 @@ var firstLanes = func() (all [2 * lanes]uint32) {
 }()
 
 // width returns how many elements a register holds.
-func (l Level) width() int {
-	if l == AVX512 {
+func (isa ISA) width() int {
+	if isa == AVX512 {
 		return lanes
 	}
 	return lanes / 2
 }
 
-func packable(l Level, cols int) bool { return 2*cols <= l.width() }
+func packable(isa ISA, cols int) bool { return 2*cols <= isa.width() }
 
 // packedFast processes whole registers of rows, and then the remaining rows in the first lanes of
 // one.
-func packedFast(l Level, w rowwise, y, x, z []float32, cols int) {
-	each := l.width() / cols * cols
+func packedFast(isa ISA, w rowwise, y, x, z []float32, cols int) {
+	each := isa.width() / cols * cols
 	whole := len(y) / each * each
 	if whole > 0 {
-		w.packed(l, y, x, z, whole/each, each, cols)
+		w.packed(isa, y, x, z, whole/each, each, cols)
 	}
 	if whole == len(y) {
 		return
@@ -265,26 +265,26 @@ func packedFast(l Level, w rowwise, y, x, z []float32, cols int) {
 	if z != nil {
 		z = z[whole:]
 	}
-	w.packed(l, y[whole:], x[whole:], z, 1, len(y)-whole, cols)
+	w.packed(isa, y[whole:], x[whole:], z, 1, len(y)-whole, cols)
 }
 
 // packed processes groups of elements, each a register.
-func (w rowwise) packed(l Level, y, x, z []float32, groups, elements, cols int) {
+func (w rowwise) packed(isa ISA, y, x, z []float32, groups, elements, cols int) {
 	table, mask := &packings[cols][0][0], &firstLanes[lanes-elements]
 	switch {
-	case w == softmaxRows && l == AVX512:
+	case w == softmaxRows && isa == AVX512:
 		softmaxPackedAVX512(data(y), data(x), groups, elements, table, mask)
 	case w == softmaxRows:
 		softmaxPackedAVX2(data(y), data(x), groups, elements, table, mask)
-	case w == logSoftmaxRows && l == AVX512:
+	case w == logSoftmaxRows && isa == AVX512:
 		logSoftmaxPackedAVX512(data(y), data(x), groups, elements, table, mask)
 	case w == logSoftmaxRows:
 		logSoftmaxPackedAVX2(data(y), data(x), groups, elements, table, mask)
-	case w == softmaxSlopeRows && l == AVX512:
+	case w == softmaxSlopeRows && isa == AVX512:
 		softmaxSlopePackedAVX512(data(y), data(x), data(z), groups, elements, table, mask)
 	case w == softmaxSlopeRows:
 		softmaxSlopePackedAVX2(data(y), data(x), data(z), groups, elements, table, mask)
-	case w == logSoftmaxSlopeRows && l == AVX512:
+	case w == logSoftmaxSlopeRows && isa == AVX512:
 		logSoftmaxSlopePackedAVX512(data(y), data(x), data(z), groups, elements, table, mask)
 	case w == logSoftmaxSlopeRows:
 		logSoftmaxSlopePackedAVX2(data(y), data(x), data(z), groups, elements, table, mask)
@@ -293,8 +293,8 @@ func (w rowwise) packed(l Level, y, x, z []float32, groups, elements, cols int) 
 
 // The functions on tables return the index of the first id that is out of range, or -1.
 
-func gatherFast(l Level, y, table []float32, ids []int, width, rows int) (bad int, ok bool) {
-	switch l {
+func gatherFast(isa ISA, y, table []float32, ids []int, width, rows int) (bad int, ok bool) {
+	switch isa {
 	case AVX512:
 		return gatherAVX512(data(y), data(table), data(ids), len(ids), width, rows), true
 	case AVX2:
@@ -303,11 +303,11 @@ func gatherFast(l Level, y, table []float32, ids []int, width, rows int) (bad in
 	return 0, false
 }
 
-func scatterFast(l Level, table, y []float32, ids []int, width, from, to, rows int) (bad int, ok bool) {
+func scatterFast(isa ISA, table, y []float32, ids []int, width, from, to, rows int) (bad int, ok bool) {
 	if rows == 0 || len(ids) == 0 {
 		return 0, false
 	}
-	switch l {
+	switch isa {
 	case AVX512:
 		return scatterAddAVX512(&table[from], &y[from], data(ids), len(ids), to-from, width, rows), true
 	case AVX2:
@@ -316,11 +316,11 @@ func scatterFast(l Level, table, y []float32, ids []int, width, from, to, rows i
 	return 0, false
 }
 
-func sparseFast(l Level, y, values []float32, ids []int, w []float32, places, width, rows int) (bad int, ok bool) {
+func sparseFast(isa ISA, y, values []float32, ids []int, w []float32, places, width, rows int) (bad int, ok bool) {
 	if places == 0 {
 		return 0, false
 	}
-	switch l {
+	switch isa {
 	case AVX512:
 		return sparseGemmAVX512(data(y), data(values), data(ids), data(w), len(y)/width, places, width, rows), true
 	case AVX2:
@@ -329,12 +329,12 @@ func sparseFast(l Level, y, values []float32, ids []int, w []float32, places, wi
 	return 0, false
 }
 
-func sparseSlopeFast(l Level, dw, values []float32, ids []int, dy []float32, places, width, from, to, rows int) (bad int, ok bool) {
+func sparseSlopeFast(isa ISA, dw, values []float32, ids []int, dy []float32, places, width, from, to, rows int) (bad int, ok bool) {
 	if rows == 0 || places == 0 {
 		return 0, false
 	}
 	n := len(dy) / width
-	switch l {
+	switch isa {
 	case AVX512:
 		return sparseGemmSlopeAVX512(&dw[from], data(values), data(ids), &dy[from], n, places, to-from, width, rows), true
 	case AVX2:
@@ -343,8 +343,8 @@ func sparseSlopeFast(l Level, dw, values []float32, ids []int, dy []float32, pla
 	return 0, false
 }
 
-func (m *mask) fast(l Level, part []float32) bool {
-	switch l {
+func (m *mask) fast(isa ISA, part []float32) bool {
+	switch isa {
 	case AVX512:
 		dropoutAVX512(data(part), len(part), &m.counter[0], &m.key[0], m.threshold, m.kept)
 	case AVX2:
@@ -355,7 +355,7 @@ func (m *mask) fast(l Level, part []float32) bool {
 	return true
 }
 
-// ruleKernels are the update kernels of a Level. Their arguments are n weights, gradients, slots,
+// ruleKernels are the update kernels of an ISA. Their arguments are n weights, gradients, slots,
 // and numbers, named as in the formulas.
 type ruleKernels struct {
 	sgd  func(w, g *float32, n int, decay, rate float32)
@@ -370,8 +370,8 @@ type ruleKernels struct {
 
 type rmspropKernel func(w, g, v, m, a *float32, n int, decay, rate, rho, newer, epsilon, mu float32)
 
-// levelRules are indexed by Level.
-var levelRules = [...]ruleKernels{
+// isaRules are indexed by ISA.
+var isaRules = [...]ruleKernels{
 	AVX2: {
 		sgd:      sgdAVX2,
 		adam:     adamAVX2,
@@ -392,13 +392,13 @@ var levelRules = [...]ruleKernels{
 	},
 }
 
-// fast updates the weights from..to with assembly of l. It returns false if there is none for the
-// formula.
-func (s *step) fast(l Level, from, to int) bool {
-	if l == Portable {
+// fast updates the weights from..to with assembly for isa. It returns false if there is none for
+// the formula.
+func (s *step) fast(isa ISA, from, to int) bool {
+	if isa == Portable {
 		return false
 	}
-	k, w, g, n, d, x := &levelRules[l], &s.w[from], &s.g[from], to-from, s.decay, &s.numbers
+	k, w, g, n, d, x := &isaRules[isa], &s.w[from], &s.g[from], to-from, s.decay, &s.numbers
 	switch s.formula {
 	case SGD:
 		k.sgd(w, g, n, d, x[0])

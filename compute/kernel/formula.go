@@ -10,7 +10,7 @@ import (
 )
 
 // Formula defines how an optimizer updates a weight w from its gradient g, the slots that it keeps
-// for each weight, and numbers that all weights share. It is a short program that every Level and
+// for each weight, and numbers that all weights share. It is a short program that every ISA and
 // every plan.Machine can execute, so that an optimizer is written once. Formulas for which this
 // package has assembly are faster and give the same bits. A Formula is immutable.
 type Formula struct {

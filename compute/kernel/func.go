@@ -9,7 +9,7 @@ import (
 type Func int
 
 // The functions. Those of the mathematical library are within 2 units in the last place of the
-// exact value at every Level. At 0, infinities and NaN they are exact, like package math.
+// exact value with every ISA. At 0, infinities and NaN they are exact, like package math.
 const (
 	Identity Func = iota
 	Relu          // max(x, 0); NaN stays NaN

@@ -22,9 +22,9 @@ func FuzzMap(f *testing.F) {
 		fn, x := Func(function%byte(Step+1)), floats(b)
 		want, got := make([]float32, len(x)), make([]float32, len(x))
 		mapPortable(fn, want, x)
-		for _, l := range levels() {
-			mapped(l, fn, got, x)
-			agree(t, "Map at "+l.String(), got, want, 1e-6)
+		for _, isa := range isas() {
+			mapped(isa, fn, got, x)
+			agree(t, "Map at "+isa.String(), got, want, 1e-6)
 		}
 	})
 }
@@ -45,9 +45,9 @@ func FuzzCombine(f *testing.F) {
 		}
 		want, got := make([]float32, len(x)), make([]float32, len(x))
 		combinePortable(fn, want, x, y, s, r, cols, swapped)
-		for _, l := range levels() {
-			combine(l, fn, got, x, y, s, r, cols, swapped)
-			agree(t, "Combine at "+l.String(), got, want, 0)
+		for _, isa := range isas() {
+			combine(isa, fn, got, x, y, s, r, cols, swapped)
+			agree(t, "Combine at "+isa.String(), got, want, 0)
 		}
 	})
 }
@@ -60,11 +60,11 @@ func FuzzSoftmax(f *testing.F) {
 		want, got := make([]float32, len(x)), make([]float32, len(x))
 		for _, w := range []rowwise{softmaxRows, logSoftmaxRows} {
 			w.portable(want, x, nil, c)
-			for _, l := range levels() {
+			for _, isa := range isas() {
 				if len(x) > 0 {
-					w.do(l, got, x, nil, c)
+					w.do(isa, got, x, nil, c)
 				}
-				agree(t, "softmax at "+l.String(), got, want, 2e-6)
+				agree(t, "softmax at "+isa.String(), got, want, 2e-6)
 			}
 		}
 	})

@@ -25,14 +25,14 @@ type Product struct {
 //
 // With k terms to a sum and u = 2^-24, an element of a product differs from the exact one by at
 // most (k + 8) u sum |a| |b|; Bias and Add each add u of their result. The order of the terms
-// depends only on shapes and Level.
-func (t *Team) Gemm(c, a, b Matrix, p Product) {
-	multiply(t, level, c, a, b, p)
+// depends only on shapes and ISA.
+func (t *ThreadPool) Gemm(c, a, b Matrix, p Product) {
+	multiply(t, currentISA, c, a, b, p)
 }
 
-// multiply is Gemm at a level.
-func multiply(t *Team, l Level, c, a, b Matrix, p Product) {
-	g := gemm{level: l, c: c, a: a, b: b, p: p, pool: t.bufferPool()}
+// multiply is Gemm with an instruction set.
+func multiply(t *ThreadPool, isa ISA, c, a, b Matrix, p Product) {
+	g := gemm{isa: isa, c: c, a: a, b: b, p: p, pool: t.bufferPool()}
 	g.check()
 	switch {
 	case c.Rows == 0 || c.Cols == 0:
@@ -46,7 +46,7 @@ func multiply(t *Team, l Level, c, a, b Matrix, p Product) {
 
 // gemm is a running product.
 type gemm struct {
-	level   Level
+	isa     ISA
 	c, a, b Matrix
 	p       Product
 	k       int  // the terms of each sum
@@ -112,32 +112,32 @@ func (g *gemm) row(r, from, to int) []float32 {
 
 func (g *gemm) then(row []float32) {
 	if g.p.Then != Identity {
-		mapped(g.level, g.p.Then, row, row)
+		mapped(g.isa, g.p.Then, row, row)
 	}
 }
 
 // divide divides g into as many parts as are worth a thread.
-func (g *gemm) divide(t *Team) {
+func (g *gemm) divide(t *ThreadPool) {
 	n := g.c.Cols
 	if g.byRows = g.c.Rows >= g.c.Cols; g.byRows {
 		n = g.c.Rows
 	}
-	parts := min(t.Threads(), g.c.Rows*g.c.Cols*g.k/worthAThread[g.level])
+	parts := min(t.Threads(), g.c.Rows*g.c.Cols*g.k/worthAThread[g.isa])
 	if parts < 2 {
 		g.part(0, n)
 		return
 	}
 	size := (n + parts - 1) / parts
-	t.divideBy(n, (size+tileMultiple-1)/tileMultiple*tileMultiple, job{do: gemmPart, gemm: *g})
+	t.divideBy(n, (size+tileMultiple-1)/tileMultiple*tileMultiple, task{do: gemmPart, gemm: *g})
 }
 
-// worthAThread is the minimum number of terms of a part, by Level: about 20 microseconds.
+// worthAThread is the minimum number of terms of a part, by ISA: about 20 microseconds.
 var worthAThread = [...]int{Portable: 50_000, AVX2: 500_000, AVX512: 1_000_000}
 
-// tileMultiple divides the start of each part: it is the number of columns of a tile at any Level.
+// tileMultiple divides the start of each part: it is the number of columns of a tile of any ISA.
 const tileMultiple = 32
 
-func gemmPart(j *job, from, to int) { j.gemm.part(from, to) }
+func gemmPart(t *task, from, to int) { t.gemm.part(from, to) }
 
 // part computes rows or columns of c.
 func (g *gemm) part(from, to int) {

@@ -12,14 +12,14 @@ const (
 	tileCols = 512
 )
 
-// format is the size of a Level's tile.
+// format is the size of an ISA's tile.
 type format struct{ rows, cols int }
 
 var formats = [...]format{AVX2: {6, 16}, AVX512: {14, 32}}
 
-// prepare chooses the method for g, from shapes and level alone.
+// prepare chooses the method for g, from shapes and the instruction set alone.
 func (g *gemm) prepare() {
-	if g.level == Portable {
+	if g.isa == Portable {
 		return
 	}
 	if g.c.Cols == 1 && g.p.TransA && g.p.Bias == nil && (g.c.Stride == 1 || g.c.Rows == 1) {
@@ -28,10 +28,10 @@ func (g *gemm) prepare() {
 	_, _, g.dotted = g.column()
 }
 
-// fast computes a part, unless the level is Portable.
+// fast computes a part, unless the instruction set is Portable.
 func (g *gemm) fast(r0, r1, c0, c1 int) bool {
 	switch {
-	case g.level == Portable:
+	case g.isa == Portable:
 		return false
 	case g.dotted:
 		g.dots(max(r0, c0), max(r1, c1))
@@ -79,7 +79,7 @@ type block struct {
 
 // tiles loops over k first, then over columns, then over rows.
 func (g *gemm) tiles(r0, r1, c0, c1 int) {
-	b := block{gemm: g, r0: r0, r1: r1, format: formats[g.level]}
+	b := block{gemm: g, r0: r0, r1: r1, format: formats[g.isa]}
 	b.copyB = g.p.TransB || g.c.Rows > 2*b.rows
 	b.copyA = g.c.Cols > 2*b.cols && (g.p.TransA || g.a.Stride%128 == 0)
 	if b.copyA || b.copyB {
@@ -135,7 +135,7 @@ func (b *block) panels(t *tile, r int, last bool) {
 		} else {
 			t.b, t.bNext = unsafe.Pointer(&b.gemm.b.Data[b.k0*b.gemm.b.Stride+c]), 4*b.gemm.b.Stride
 		}
-		if b.level == AVX512 {
+		if b.isa == AVX512 {
 			t.bits = 1<<cols - 1
 			// A copy has complete panels.
 			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0)
@@ -205,7 +205,7 @@ func (b *block) pointA(t *tile, r int) {
 	t.a = unsafe.Pointer(&b.scratch.a[0])
 	if b.p.TransA {
 		t.aNext = 4 * line
-		copyRows(b.level, b.scratch.a, from.Data[at:], t.k, t.rows, line, from.Stride)
+		copyRows(b.isa, b.scratch.a, from.Data[at:], t.k, t.rows, line, from.Stride)
 		return
 	}
 	t.aRow = 4 * step
@@ -219,35 +219,35 @@ func (b *block) packB() {
 	k, from := b.k1-b.k0, &b.gemm.b
 	panels := (b.c1 - b.c0 + b.cols - 1) / b.cols
 	b.scratch.b = grown(b.scratch.b, panels*b.cols*k)
-	for c := b.c0; c < b.c1; c += transposeRows(b.level, b.p.TransB) {
+	for c := b.c0; c < b.c1; c += transposeRows(b.isa, b.p.TransB) {
 		panel := (c - b.c0) / b.cols * b.cols
 		to := b.scratch.b[panel*k+(c-b.c0-panel):]
 		if b.p.TransB {
-			transpose(b.level, to, from.Data[c*from.Stride+b.k0:], b.c1-c, k, b.cols, from.Stride)
+			transpose(b.isa, to, from.Data[c*from.Stride+b.k0:], b.c1-c, k, b.cols, from.Stride)
 		} else {
-			copyRows(b.level, to, from.Data[b.k0*from.Stride+c:], k, min(line, b.c1-c), b.cols, from.Stride)
+			copyRows(b.isa, to, from.Data[b.k0*from.Stride+c:], k, min(line, b.c1-c), b.cols, from.Stride)
 		}
 	}
 }
 
 // transposeRows returns how many columns of a panel are copied at once.
-func transposeRows(l Level, transposed bool) int {
-	if transposed && l == AVX2 {
+func transposeRows(isa ISA, transposed bool) int {
+	if transposed && isa == AVX2 {
 		return 8
 	}
 	return line
 }
 
-func copyRows(l Level, to, from []float32, rows, n, toStep, fromStep int) {
-	if l == AVX512 {
+func copyRows(isa ISA, to, from []float32, rows, n, toStep, fromStep int) {
+	if isa == AVX512 {
 		copyRowsAVX512(data(to), data(from), rows, n, toStep, fromStep)
 	} else {
 		copyRowsAVX2(data(to), data(from), rows, n, toStep, fromStep)
 	}
 }
 
-func transpose(l Level, to, from []float32, rows, cols, toStep, fromStep int) {
-	if l == AVX512 {
+func transpose(isa ISA, to, from []float32, rows, cols, toStep, fromStep int) {
+	if isa == AVX512 {
 		transposeAVX512(data(to), data(from), rows, cols, toStep, fromStep)
 	} else {
 		transposeAVX2(data(to), data(from), rows, cols, toStep, fromStep)
@@ -272,7 +272,7 @@ func (g *gemm) dots(from, to int) {
 	var sums [64]float32
 	for at := from; at < to; at += len(sums) {
 		some := sums[:min(len(sums), to-at)]
-		dots(g.level, some, rows.Data[at*rows.Stride:], x, g.k, rows.Stride)
+		dots(g.isa, some, rows.Data[at*rows.Stride:], x, g.k, rows.Stride)
 		for i, sum := range some {
 			g.writeDot(at+i, sum)
 		}
@@ -305,8 +305,8 @@ func (g *gemm) thenDots(from, to int) {
 	}
 }
 
-func dots(l Level, y, a, x []float32, n, aStep int) {
-	if l == AVX512 {
+func dots(isa ISA, y, a, x []float32, n, aStep int) {
+	if isa == AVX512 {
 		dotsAVX512(data(y), data(a), data(x), len(y), n, aStep)
 	} else {
 		dotsAVX2(data(y), data(a), data(x), len(y), n, aStep)

@@ -20,7 +20,7 @@ func processorTime() time.Duration {
 // BenchmarkGemm measures one thread, by the processor's time, which depends less on other work of
 // the machine.
 func BenchmarkGemm(b *testing.B) {
-	for _, l := range levelsHere() {
+	for _, isa := range isas() {
 		for _, s := range []struct {
 			m, k, n int
 			p       Product
@@ -43,11 +43,11 @@ func BenchmarkGemm(b *testing.B) {
 			{20, 3, 8, Product{TransB: true}},
 		} {
 			g := newGemmCase(rand.New(rand.NewPCG(1, 2)), s.m, s.k, s.n, s.p, 0)
-			b.Run(fmt.Sprintf("%v/%dx%dx%d/%v%v", l, s.m, s.k, s.n, s.p.TransA, s.p.TransB), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%v/%dx%dx%d/%v%v", isa, s.m, s.k, s.n, s.p.TransA, s.p.TransB), func(b *testing.B) {
 				b.ReportAllocs()
 				before := processorTime()
 				for b.Loop() {
-					multiply(nil, l, g.c, g.a, g.b, g.p)
+					multiply(nil, isa, g.c, g.a, g.b, g.p)
 				}
 				seconds := (processorTime() - before).Seconds()
 				b.ReportMetric(2*float64(s.m*s.k*s.n)*float64(b.N)/seconds/1e9, "GFLOP/cpu-s")

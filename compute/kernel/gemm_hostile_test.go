@@ -33,8 +33,8 @@ func kind(x float32) string {
 // formula in any order.
 func TestGemmPassesNaNAndInfinitiesOn(t *testing.T) {
 	t.Parallel()
-	for _, l := range levelsHere() {
-		rnd := rand.New(rand.NewPCG(5, uint64(l)))
+	for _, isa := range isas() {
+		rnd := rand.New(rand.NewPCG(5, uint64(isa)))
 		for range 400 {
 			m, k, n := 1+rnd.IntN(40), 1+rnd.IntN(40), 1+rnd.IntN(40)
 			all := products(rnd, n)
@@ -49,10 +49,10 @@ func TestGemmPassesNaNAndInfinitiesOn(t *testing.T) {
 			want, got := g.c, g.c
 			want.Data, got.Data = slices.Clone(g.c.Data), slices.Clone(g.c.Data)
 			gemmPlain(want, g.a, g.b, g.p)
-			multiply(nil, l, got, g.a, g.b, g.p)
+			multiply(nil, isa, got, g.a, g.b, g.p)
 			for i := range want.Data {
 				if kind(got.Data[i]) != kind(want.Data[i]) {
-					t.Fatalf("%v, %v: %v, want %v", l, g, got.Data[i], want.Data[i])
+					t.Fatalf("%v, %v: %v, want %v", isa, g, got.Data[i], want.Data[i])
 				}
 			}
 		}
@@ -63,15 +63,15 @@ func TestGemmIsExactOfOneTermAnyNumber(t *testing.T) {
 	t.Parallel()
 	column, row := NewMatrix(hostileFactors, len(hostileFactors), 1), NewMatrix(hostileFactors, 1, len(hostileFactors))
 	n := len(hostileFactors)
-	for _, l := range levelsHere() {
+	for _, isa := range isas() {
 		for _, then := range []Func{Identity, Relu} {
 			got := make([]float32, n*n)
-			multiply(nil, l, NewMatrix(got, n, n), column, row, Product{Then: then})
+			multiply(nil, isa, NewMatrix(got, n, n), column, row, Product{Then: then})
 			for i, x := range hostileFactors {
 				for j, y := range hostileFactors {
 					want := then.Of(x * y)
 					if v := got[i*n+j]; v != want && (v == v || want == want) {
-						t.Errorf("%v: %v of %v times %v = %v, want %v", l, then, x, y, v, want)
+						t.Errorf("%v: %v of %v times %v = %v, want %v", isa, then, x, y, v, want)
 					}
 				}
 			}
@@ -82,22 +82,22 @@ func TestGemmIsExactOfOneTermAnyNumber(t *testing.T) {
 // Zero sizes: no element, and sums without a term.
 func TestGemmWithoutTermsIsTheBias(t *testing.T) {
 	t.Parallel()
-	for _, l := range levelsHere() {
+	for _, isa := range isas() {
 		c := []float32{nan, 7, 7, nan}
-		multiply(nil, l, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{Bias: []float32{-1, 2}, Then: Relu})
+		multiply(nil, isa, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{Bias: []float32{-1, 2}, Then: Relu})
 		if want := []float32{0, 2, 0, 2}; !slices.Equal(c, want) {
-			t.Errorf("%v: %v, want %v", l, c, want)
+			t.Errorf("%v: %v, want %v", isa, c, want)
 		}
-		multiply(nil, l, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{Add: true})
+		multiply(nil, isa, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{Add: true})
 		if want := []float32{0, 2, 0, 2}; !slices.Equal(c, want) {
-			t.Errorf("%v: added nothing, and it is %v, want %v", l, c, want)
+			t.Errorf("%v: added nothing, and it is %v, want %v", isa, c, want)
 		}
-		multiply(nil, l, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{})
+		multiply(nil, isa, NewMatrix(c, 2, 2), NewMatrix(nil, 2, 0), NewMatrix(nil, 0, 2), Product{})
 		if want := make([]float32, 4); !slices.Equal(c, want) {
-			t.Errorf("%v: %v, want %v", l, c, want)
+			t.Errorf("%v: %v, want %v", isa, c, want)
 		}
-		multiply(nil, l, NewMatrix(nil, 0, 3), NewMatrix(nil, 0, 2), NewMatrix(make([]float32, 6), 2, 3), Product{})
-		multiply(nil, l, NewMatrix(nil, 3, 0), NewMatrix(make([]float32, 6), 3, 2), NewMatrix(nil, 2, 0), Product{})
+		multiply(nil, isa, NewMatrix(nil, 0, 3), NewMatrix(nil, 0, 2), NewMatrix(make([]float32, 6), 2, 3), Product{})
+		multiply(nil, isa, NewMatrix(nil, 3, 0), NewMatrix(make([]float32, 6), 3, 2), NewMatrix(nil, 2, 0), Product{})
 	}
 }
 
@@ -118,7 +118,7 @@ func TestGemmRefusesWhatDoesNotFit(t *testing.T) {
 		"bias and add":           {two, two, Product{Bias: x[:2], Add: true}, "neither Bias nor Then"},
 	} {
 		to := []float32{1, 2, 3, 4}
-		value := panicOf(func() { (*Team)(nil).Gemm(NewMatrix(to, 2, 2), c.a, c.b, c.p) })
+		value := panicOf(func() { (*ThreadPool)(nil).Gemm(NewMatrix(to, 2, 2), c.a, c.b, c.p) })
 		if text, _ := value.(string); !strings.Contains(text, c.want) {
 			t.Errorf("%s: panicked with %v, want %q", name, value, c.want)
 		}
@@ -138,10 +138,10 @@ func FuzzGemm(f *testing.F) {
 		m, k, n := int(in[0]), int(in[1]), int(in[2])
 		rnd := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(in[8:]), 8))
 		all := products(rnd, n)
-		team := NewTeam(int(in[3]) % 4)
-		defer team.Close()
-		for _, l := range levelsHere() {
-			checkGemm(t, team, l, newGemmCase(rnd, m, k, n, all[int(in[4])%len(all)], int(in[5])%9))
+		pool := NewThreadPool(int(in[3]) % 4)
+		defer pool.Close()
+		for _, isa := range isas() {
+			checkGemm(t, pool, isa, newGemmCase(rnd, m, k, n, all[int(in[4])%len(all)], int(in[5])%9))
 		}
 	})
 }

@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-// levelsHere returns the levels of this machine.
-func levelsHere() []Level {
-	var all []Level
-	for l := Portable; l <= processorLevel(); l++ {
-		all = append(all, l)
-	}
-	return all
-}
-
 // gemmPlain defines Gemm: sums along k in its order.
 func gemmPlain(c, a, b Matrix, p Product) {
 	k := a.Cols
@@ -135,13 +126,13 @@ func products(rnd *rand.Rand, n int) []Product {
 	return all
 }
 
-// checkGemm multiplies at a level, and compares with the formula in float64.
-func checkGemm(t *testing.T, team *Team, l Level, g gemmCase) {
+// checkGemm multiplies with an instruction set, and compares with the formula in float64.
+func checkGemm(t *testing.T, pool *ThreadPool, isa ISA, g gemmCase) {
 	t.Helper()
 	exact, bound := bounds(g.c, g.a, g.b, g.p, g.k)
 	c := g.c
 	c.Data = slices.Clone(g.c.Data)
-	multiply(team, l, c, g.a, g.b, g.p)
+	multiply(pool, isa, c, g.a, g.b, g.p)
 	for i, v := range c.Data {
 		r, j := 0, 0
 		if c.Stride > 0 {
@@ -149,7 +140,7 @@ func checkGemm(t *testing.T, team *Team, l Level, g gemmCase) {
 		}
 		if j >= g.n {
 			if v != canary {
-				t.Fatalf("%v, %v: wrote %v beyond row %d of c", l, g, v, r)
+				t.Fatalf("%v, %v: wrote %v beyond row %d of c", isa, g, v, r)
 			}
 			continue
 		}
@@ -158,17 +149,17 @@ func checkGemm(t *testing.T, team *Team, l Level, g gemmCase) {
 			want, off = math.Tanh(want), off+3*math.Abs(math.Tanh(want))/(1<<23)
 		}
 		if !(math.Abs(float64(v)-want) <= off) {
-			t.Fatalf("%v, %v: c[%d,%d] = %v, want %v within %v", l, g, r, j, v, want, off)
+			t.Fatalf("%v, %v: c[%d,%d] = %v, want %v within %v", isa, g, r, j, v, want, off)
 		}
 	}
 }
 
 func TestGemmIsTheProductOfAnyShape(t *testing.T) {
 	t.Parallel()
-	team := NewTeam(3)
-	defer team.Close()
-	for _, l := range levelsHere() {
-		rnd := rand.New(rand.NewPCG(1, uint64(l)))
+	pool := NewThreadPool(3)
+	defer pool.Close()
+	for _, isa := range isas() {
+		rnd := rand.New(rand.NewPCG(1, uint64(isa)))
 		for range 400 {
 			m, k, n := rnd.IntN(71), rnd.IntN(71), rnd.IntN(71)
 			switch rnd.IntN(8) {
@@ -180,21 +171,21 @@ func TestGemmIsTheProductOfAnyShape(t *testing.T) {
 				k = 1
 			}
 			all := products(rnd, n)
-			checkGemm(t, team, l, newGemmCase(rnd, m, k, n, all[rnd.IntN(len(all))], rnd.IntN(2)*rnd.IntN(9)))
+			checkGemm(t, pool, isa, newGemmCase(rnd, m, k, n, all[rnd.IntN(len(all))], rnd.IntN(2)*rnd.IntN(9)))
 		}
 	}
 }
 
 func TestGemmIsTheProductOfLargeMatrices(t *testing.T) {
 	t.Parallel()
-	team := NewTeam(3)
-	defer team.Close()
-	for _, l := range levelsHere() {
-		rnd := rand.New(rand.NewPCG(2, uint64(l)))
+	pool := NewThreadPool(3)
+	defer pool.Close()
+	for _, isa := range isas() {
+		rnd := rand.New(rand.NewPCG(2, uint64(isa)))
 		for _, shape := range [][3]int{{60, 520, 540}, {90, 257, 130}, {129, 128, 128}, {1, 1000, 300}, {400, 1000, 1}} {
 			all := products(rnd, shape[2])
 			for range 2 {
-				checkGemm(t, team, l, newGemmCase(rnd, shape[0], shape[1], shape[2], all[rnd.IntN(len(all))], rnd.IntN(2)*rnd.IntN(9)))
+				checkGemm(t, pool, isa, newGemmCase(rnd, shape[0], shape[1], shape[2], all[rnd.IntN(len(all))], rnd.IntN(2)*rnd.IntN(9)))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func TestCombineOfEachShape(t *testing.T) {
 				for _, swapped := range []bool{false, true} {
 					x, y := random(r, rows*cols), random(r, rows*cols+1)
 					z := make([]float32, rows*cols)
-					(*Team)(nil).Combine(f, z, x, y, shape, rows, cols, swapped)
+					(*ThreadPool)(nil).Combine(f, z, x, y, shape, rows, cols, swapped)
 					for i := range z {
 						at := map[Shape]int{Full: i, Row: i % cols, Column: i / cols, Scalar: 0}[shape]
 						want := f.Of(x[i], y[at])
@@ -70,19 +70,19 @@ func TestSums(t *testing.T) {
 			all += float64(v)
 			squares += float64(v) * float64(v)
 		}
-		team := (*Team)(nil)
+		pool := (*ThreadPool)(nil)
 		got := make([]float32, rows*cols)
-		team.SumRows(got, x, rows, cols, false)
+		pool.SumRows(got, x, rows, cols, false)
 		near(t, "SumRows", got, overRows, 1e-5)
-		team.SumRows(got, x, rows, cols, true)
+		pool.SumRows(got, x, rows, cols, true)
 		for i := range overRows {
 			overRows[i] *= 2
 		}
 		near(t, "SumRows added", got, overRows, 1e-5)
-		team.SumColumns(got, x, rows, cols)
+		pool.SumColumns(got, x, rows, cols)
 		near(t, "SumColumns", got, along, 1e-5)
-		near(t, "Sum", []float32{team.Sum(x)}, []float64{all}, 1e-5)
-		if got := team.SumSquares(x); math.Abs(got-squares) > 1e-12*squares {
+		near(t, "Sum", []float32{pool.Sum(x)}, []float64{all}, 1e-5)
+		if got := pool.SumSquares(x); math.Abs(got-squares) > 1e-12*squares {
 			t.Errorf("SumSquares is %v, want %v", got, squares)
 		}
 	}
@@ -93,7 +93,7 @@ func TestMaxColumns(t *testing.T) {
 	nan := float32(math.NaN())
 	x := []float32{1, 3, 2, 3, -1, -2, -3, -1, 0, nan, 9, nan}
 	largest, where := make([]float32, 3), make([]int, 3)
-	(*Team)(nil).MaxColumns(largest, where, x, 3, 4)
+	(*ThreadPool)(nil).MaxColumns(largest, where, x, 3, 4)
 	if fmt.Sprint(largest, where) != "[3 -1 NaN] [1 0 1]" {
 		t.Errorf("%v at %v", largest, where)
 	}
@@ -109,14 +109,14 @@ func TestSoftmaxAndItsSlopes(t *testing.T) {
 			x[i] *= 20
 		}
 		soft, log, softSlope, logSlope := exactSoftmax(x, dy, rows, cols)
-		team, y, dx := (*Team)(nil), make([]float32, rows*cols), make([]float32, rows*cols)
-		team.Softmax(y, x, rows, cols)
+		pool, y, dx := (*ThreadPool)(nil), make([]float32, rows*cols), make([]float32, rows*cols)
+		pool.Softmax(y, x, rows, cols)
 		near(t, "Softmax", y, soft, 1e-6)
-		team.SoftmaxSlope(dx, dy, y, rows, cols)
+		pool.SoftmaxSlope(dx, dy, y, rows, cols)
 		near(t, "SoftmaxSlope", dx, softSlope, 1e-5)
-		team.LogSoftmax(y, x, rows, cols)
+		pool.LogSoftmax(y, x, rows, cols)
 		near(t, "LogSoftmax", y, log, 1e-6)
-		team.LogSoftmaxSlope(dx, dy, y, rows, cols)
+		pool.LogSoftmaxSlope(dx, dy, y, rows, cols)
 		near(t, "LogSoftmaxSlope", dx, logSlope, 1e-5)
 	}
 }
@@ -159,14 +159,14 @@ func TestSoftmaxOfExtremes(t *testing.T) {
 		{[]float32{1, nan}, "[NaN NaN] [NaN NaN]"},
 	} {
 		y, log := make([]float32, len(test.x)), make([]float32, len(test.x))
-		(*Team)(nil).Softmax(y, test.x, 1, len(test.x))
-		(*Team)(nil).LogSoftmax(log, test.x, 1, len(test.x))
+		(*ThreadPool)(nil).Softmax(y, test.x, 1, len(test.x))
+		(*ThreadPool)(nil).LogSoftmax(log, test.x, 1, len(test.x))
 		if got := fmt.Sprint(y, log); got != test.want {
 			t.Errorf("softmax of %v is %s, want %s", test.x, got, test.want)
 		}
 	}
 	y := make([]float32, 2)
-	if (*Team)(nil).Softmax(y, []float32{inf, 0}, 1, 2); y[0] == y[0] {
+	if (*ThreadPool)(nil).Softmax(y, []float32{inf, 0}, 1, 2); y[0] == y[0] {
 		t.Errorf("softmax of an infinity is %v, want NaN first", y)
 	}
 }
@@ -180,8 +180,8 @@ func TestTables(t *testing.T) {
 		for i := range ids {
 			ids[i] = r.IntN(rows)
 		}
-		table, y, team := random(r, rows*width), make([]float32, n*width), (*Team)(nil)
-		team.Gather(y, table, ids, width)
+		table, y, pool := random(r, rows*width), make([]float32, n*width), (*ThreadPool)(nil)
+		pool.Gather(y, table, ids, width)
 		want := make([]float64, rows*width)
 		for i, v := range table {
 			want[i] = float64(v)
@@ -192,7 +192,7 @@ func TestTables(t *testing.T) {
 			}
 			want[ids[i/width]*width+i%width] += float64(v)
 		}
-		team.ScatterAdd(table, y, ids, width)
+		pool.ScatterAdd(table, y, ids, width)
 		near(t, "ScatterAdd", table, want, 1e-5)
 	}
 }
@@ -219,10 +219,10 @@ func TestSparseProducts(t *testing.T) {
 				}
 			}
 		}
-		y, dw, team := random(r, rows*width), make([]float32, vocabulary*width), (*Team)(nil)
-		team.SparseGemm(y, values, ids, w, rows, places, width)
+		y, dw, pool := random(r, rows*width), make([]float32, vocabulary*width), (*ThreadPool)(nil)
+		pool.SparseGemm(y, values, ids, w, rows, places, width)
 		near(t, "SparseGemm", y, wantY, 1e-5)
-		team.SparseGemmSlope(dw, values, ids, dy, rows, places, width)
+		pool.SparseGemmSlope(dw, values, ids, dy, rows, places, width)
 		near(t, "SparseGemmSlope", dw, wantW, 1e-5)
 	}
 }
@@ -251,7 +251,7 @@ func TestDropoutKeepsItsShare(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float32{0, 0.1, 0.5, 0.9, 1} {
 		m := make([]float32, 100_003)
-		(*Team)(nil).Dropout(m, rate, 7, 1, 3)
+		(*ThreadPool)(nil).Dropout(m, rate, 7, 1, 3)
 		dropped := 0
 		for _, v := range m {
 			switch v {
@@ -273,7 +273,7 @@ func TestDropoutDependsOnItsArgumentsAndTheElementAlone(t *testing.T) {
 	t.Parallel()
 	draw := func(n int, seed, stream, step uint64) string {
 		m := make([]float32, n)
-		(*Team)(nil).Dropout(m, 0.5, seed, stream, step)
+		(*ThreadPool)(nil).Dropout(m, 0.5, seed, stream, step)
 		return fmt.Sprint(m[:min(n, 64)])
 	}
 	seen := map[string]bool{}
@@ -292,22 +292,22 @@ func TestDropoutDependsOnItsArgumentsAndTheElementAlone(t *testing.T) {
 
 func TestShortSlicesAreRefusedWhateverTheirCapacity(t *testing.T) {
 	t.Parallel()
-	long, short, team := make([]float32, 12), make([]float32, 5, 12), (*Team)(nil)
+	long, short, pool := make([]float32, 12), make([]float32, 5, 12), (*ThreadPool)(nil)
 	ids := make([]int, 4)
 	for name, do := range map[string]func(){
-		"Map":             func() { team.Map(Exp, short, long) },
-		"Slope":           func() { team.Slope(Relu, long, long, short) },
-		"Combine":         func() { team.Combine(Add, long, long, short, Full, 3, 4, false) },
-		"SumRows":         func() { team.SumRows(long, short, 3, 4, false) },
-		"SumColumns":      func() { team.SumColumns(long, short, 3, 4) },
-		"MaxColumns":      func() { team.MaxColumns(long, nil, short, 3, 4) },
-		"Softmax":         func() { team.Softmax(short, long, 3, 4) },
-		"SoftmaxSlope":    func() { team.SoftmaxSlope(long, long, short, 3, 4) },
-		"Gather":          func() { team.Gather(short, long, ids, 3) },
-		"ScatterAdd":      func() { team.ScatterAdd(long, short, ids, 3) },
-		"SparseGemm":      func() { team.SparseGemm(short, long, ids, long, 4, 1, 3) },
-		"SparseGemmSlope": func() { team.SparseGemmSlope(long, long, ids, short, 4, 1, 3) },
-		"Update":          func() { team.Update(Rule{Formula: Momentum}, long, long, [][]float32{short}) },
+		"Map":             func() { pool.Map(Exp, short, long) },
+		"Slope":           func() { pool.Slope(Relu, long, long, short) },
+		"Combine":         func() { pool.Combine(Add, long, long, short, Full, 3, 4, false) },
+		"SumRows":         func() { pool.SumRows(long, short, 3, 4, false) },
+		"SumColumns":      func() { pool.SumColumns(long, short, 3, 4) },
+		"MaxColumns":      func() { pool.MaxColumns(long, nil, short, 3, 4) },
+		"Softmax":         func() { pool.Softmax(short, long, 3, 4) },
+		"SoftmaxSlope":    func() { pool.SoftmaxSlope(long, long, short, 3, 4) },
+		"Gather":          func() { pool.Gather(short, long, ids, 3) },
+		"ScatterAdd":      func() { pool.ScatterAdd(long, short, ids, 3) },
+		"SparseGemm":      func() { pool.SparseGemm(short, long, ids, long, 4, 1, 3) },
+		"SparseGemmSlope": func() { pool.SparseGemmSlope(long, long, ids, short, 4, 1, 3) },
+		"Update":          func() { pool.Update(Rule{Formula: Momentum}, long, long, [][]float32{short}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -322,12 +322,12 @@ func TestShortSlicesAreRefusedWhateverTheirCapacity(t *testing.T) {
 
 func TestIdsOutsideOfATableAreRefused(t *testing.T) {
 	t.Parallel()
-	x, team := make([]float32, 8), (*Team)(nil)
+	x, pool := make([]float32, 8), (*ThreadPool)(nil)
 	for name, do := range map[string]func(id int){
-		"Gather":          func(id int) { team.Gather(x, x, []int{0, id}, 2) },
-		"ScatterAdd":      func(id int) { team.ScatterAdd(x, x, []int{0, id}, 2) },
-		"SparseGemm":      func(id int) { team.SparseGemm(x, x, []int{0, max(id, 4)}, x, 2, 1, 2) },
-		"SparseGemmSlope": func(id int) { team.SparseGemmSlope(x, x, []int{0, max(id, 4)}, x, 2, 1, 2) },
+		"Gather":          func(id int) { pool.Gather(x, x, []int{0, id}, 2) },
+		"ScatterAdd":      func(id int) { pool.ScatterAdd(x, x, []int{0, id}, 2) },
+		"SparseGemm":      func(id int) { pool.SparseGemm(x, x, []int{0, max(id, 4)}, x, 2, 1, 2) },
+		"SparseGemmSlope": func(id int) { pool.SparseGemmSlope(x, x, []int{0, max(id, 4)}, x, 2, 1, 2) },
 	} {
 		for _, id := range []int{-1, 4, math.MaxInt, math.MinInt} {
 			t.Run(fmt.Sprint(name, id), func(t *testing.T) {

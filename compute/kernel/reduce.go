@@ -1,30 +1,30 @@
 package kernel
 
 // lanes is how many sums are computed in parallel when contiguous elements are added: element i
-// goes to lane i mod 16. It is the width of the widest register, and every Level adds in the same
+// goes to lane i mod 16. It is the width of the widest register, and every ISA adds in the same
 // order.
 const lanes = 16
 
 // SumRows computes sums[c] = sum_r x[r,c], in the order of r, and adds it to sums if add.
-func (t *Team) SumRows(sums, x []float32, rows, cols int, add bool) {
+func (t *ThreadPool) SumRows(sums, x []float32, rows, cols int, add bool) {
 	sums, x = first("sums of SumRows", sums, cols), first("x of SumRows", x, rows*cols)
 	if t.alone(cols, rowsOf(grainFast, rows)) {
-		sumRows(level, sums, x, rows, cols, add)
+		sumRows(currentISA, sums, x, rows, cols, add)
 		return
 	}
-	t.divide(cols, rowsOf(grainFast, rows), job{do: sumRowsPart, level: level, y: sums, x: x, rows: rows, cols: cols, add: add})
+	t.divide(cols, rowsOf(grainFast, rows), task{do: sumRowsPart, isa: currentISA, y: sums, x: x, rows: rows, cols: cols, add: add})
 }
 
-func sumRowsPart(j *job, from, to int) {
-	sumRows(j.level, j.y[from:to], j.x[from:], j.rows, j.cols, j.add)
+func sumRowsPart(t *task, from, to int) {
+	sumRows(t.isa, t.y[from:to], t.x[from:], t.rows, t.cols, t.add)
 }
 
 // sumRows is SumRows of the first len(sums) columns of x, whose rows are stride apart.
-func sumRows(l Level, sums, x []float32, rows, stride int, add bool) {
+func sumRows(isa ISA, sums, x []float32, rows, stride int, add bool) {
 	if !add {
 		clear(sums)
 	}
-	if len(sums) > 0 && rows > 0 && !sumRowsFast(l, sums, x, rows, stride) {
+	if len(sums) > 0 && rows > 0 && !sumRowsFast(isa, sums, x, rows, stride) {
 		sumRowsPortable(sums, x, rows, stride)
 	}
 }
@@ -39,21 +39,21 @@ func sumRowsPortable(sums, x []float32, rows, stride int) {
 }
 
 // SumColumns computes sums[r] = sum_c x[r,c], with 16 lanes that are added as a tree.
-func (t *Team) SumColumns(sums, x []float32, rows, cols int) {
+func (t *ThreadPool) SumColumns(sums, x []float32, rows, cols int) {
 	sums, x = first("sums of SumColumns", sums, rows), first("x of SumColumns", x, rows*cols)
 	if t.alone(rows, rowsOf(grainFast, cols)) {
-		sumColumns(level, sums, x, cols)
+		sumColumns(currentISA, sums, x, cols)
 		return
 	}
-	t.divide(rows, rowsOf(grainFast, cols), job{do: sumColumnsPart, level: level, y: sums, x: x, cols: cols})
+	t.divide(rows, rowsOf(grainFast, cols), task{do: sumColumnsPart, isa: currentISA, y: sums, x: x, cols: cols})
 }
 
-func sumColumnsPart(j *job, from, to int) {
-	sumColumns(j.level, j.y[from:to], j.x[from*j.cols:to*j.cols], j.cols)
+func sumColumnsPart(t *task, from, to int) {
+	sumColumns(t.isa, t.y[from:to], t.x[from*t.cols:to*t.cols], t.cols)
 }
 
-func sumColumns(l Level, sums, x []float32, cols int) {
-	if len(sums) > 0 && !sumColumnsFast(l, sums, x, cols) {
+func sumColumns(isa ISA, sums, x []float32, cols int) {
+	if len(sums) > 0 && !sumColumnsFast(isa, sums, x, cols) {
 		sumColumnsPortable(sums, x, cols)
 	}
 }
@@ -67,15 +67,15 @@ func sumColumnsPortable(sums, x []float32, cols int) {
 
 // Sum returns the sum of all elements, with 16 lanes that are added in float64. It runs in the
 // caller's thread only, because it is limited by memory.
-func (t *Team) Sum(x []float32) float32 {
-	l := laneSums(level, x)
+func (t *ThreadPool) Sum(x []float32) float32 {
+	l := laneSums(currentISA, x)
 	return l.total()
 }
 
 type laneSum [lanes]float32
 
-func laneSums(l Level, x []float32) (sums laneSum) {
-	if !laneSumsFast(l, &sums, x) {
+func laneSums(isa ISA, x []float32) (sums laneSum) {
+	if !laneSumsFast(isa, &sums, x) {
 		sums = lanesPortable(x)
 	}
 	return sums
@@ -113,13 +113,13 @@ func (l *laneSum) total() float32 {
 
 // SumSquares returns the sum of all squares in float64, with 16 lanes that are added as a tree. It
 // runs in the caller's thread only.
-func (t *Team) SumSquares(x []float32) float64 {
-	return sumSquares(level, x)
+func (t *ThreadPool) SumSquares(x []float32) float64 {
+	return sumSquares(currentISA, x)
 }
 
-func sumSquares(level Level, x []float32) float64 {
+func sumSquares(isa ISA, x []float32) float64 {
 	var l [lanes]float64
-	if !squareSumsFast(level, &l, x) {
+	if !squareSumsFast(isa, &l, x) {
 		squaresPortable(&l, x)
 	}
 	for half := lanes / 2; half > 0; half /= 2 {
@@ -138,7 +138,7 @@ func squaresPortable(l *[lanes]float64, x []float32) {
 
 // MaxColumns computes the maximum of each row; NaN if there is one. where, if not nil, gets its
 // column, the first of equal ones. A row has at least one column.
-func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, cols int) {
+func (t *ThreadPool) MaxColumns(largest []float32, where []int, x []float32, rows, cols int) {
 	largest, x = first("largest of MaxColumns", largest, rows), first("x of MaxColumns", x, rows*cols)
 	if where != nil {
 		where = first("where of MaxColumns", where, rows)
@@ -148,15 +148,15 @@ func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, col
 		maxColumns(largest, where, x, cols)
 		return
 	}
-	t.divide(rows, grain, job{do: maxColumnsPart, y: largest, ids: where, x: x, cols: cols})
+	t.divide(rows, grain, task{do: maxColumnsPart, y: largest, ids: where, x: x, cols: cols})
 }
 
-func maxColumnsPart(j *job, from, to int) {
-	where := j.ids
+func maxColumnsPart(t *task, from, to int) {
+	where := t.ids
 	if where != nil {
 		where = where[from:to]
 	}
-	maxColumns(j.y[from:to], where, j.x[from*j.cols:to*j.cols], j.cols)
+	maxColumns(t.y[from:to], where, t.x[from*t.cols:to*t.cols], t.cols)
 }
 
 func maxColumns(largest []float32, where []int, x []float32, cols int) {

@@ -5,25 +5,25 @@ import "math"
 // Softmax computes y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the maximum of the row. y
 // may be x. A row with NaN or +Inf, or with only -Inf, becomes NaN. Sums have the order of
 // SumColumns, here and below.
-func (t *Team) Softmax(y, x []float32, rows, cols int) {
+func (t *ThreadPool) Softmax(y, x []float32, rows, cols int) {
 	t.byRows(softmaxRows, y, x, nil, rows, cols)
 }
 
 // LogSoftmax computes y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax
 // underflows. y may be x.
-func (t *Team) LogSoftmax(y, x []float32, rows, cols int) {
+func (t *ThreadPool) LogSoftmax(y, x []float32, rows, cols int) {
 	t.byRows(logSoftmaxRows, y, x, nil, rows, cols)
 }
 
 // SoftmaxSlope computes dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be
 // dy or y.
-func (t *Team) SoftmaxSlope(dx, dy, y []float32, rows, cols int) {
+func (t *ThreadPool) SoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(softmaxSlopeRows, dx, dy, first("y of SoftmaxSlope", y, rows*cols), rows, cols)
 }
 
 // LogSoftmaxSlope computes dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may
 // be dy or y.
-func (t *Team) LogSoftmaxSlope(dx, dy, y []float32, rows, cols int) {
+func (t *ThreadPool) LogSoftmaxSlope(dx, dy, y []float32, rows, cols int) {
 	t.byRows(logSoftmaxSlopeRows, dx, dy, first("y of LogSoftmaxSlope", y, rows*cols), rows, cols)
 }
 
@@ -37,7 +37,7 @@ const (
 	logSoftmaxSlopeRows
 )
 
-func (t *Team) byRows(what rowwise, y, x, z []float32, rows, cols int) {
+func (t *ThreadPool) byRows(what rowwise, y, x, z []float32, rows, cols int) {
 	n := rows * cols
 	y, x = first("the result of a softmax", y, n), first("x or dy of a softmax", x, n)
 	if n == 0 {
@@ -45,23 +45,23 @@ func (t *Team) byRows(what rowwise, y, x, z []float32, rows, cols int) {
 	}
 	grain := rowsOf(grainSlow, cols)
 	if t.alone(rows, grain) {
-		what.do(level, y, x, z, cols)
+		what.do(currentISA, y, x, z, cols)
 		return
 	}
-	t.divide(rows, grain, job{do: byRowsPart, level: level, rowwise: what, y: y, x: x, z: z, cols: cols})
+	t.divide(rows, grain, task{do: byRowsPart, isa: currentISA, rowwise: what, y: y, x: x, z: z, cols: cols})
 }
 
-func byRowsPart(j *job, from, to int) {
-	from, to = from*j.cols, to*j.cols
-	z := j.z
+func byRowsPart(t *task, from, to int) {
+	from, to = from*t.cols, to*t.cols
+	z := t.z
 	if z != nil {
 		z = z[from:to]
 	}
-	j.rowwise.do(j.level, j.y[from:to], j.x[from:to], z, j.cols)
+	t.rowwise.do(t.isa, t.y[from:to], t.x[from:to], z, t.cols)
 }
 
-func (w rowwise) do(l Level, y, x, z []float32, cols int) {
-	if !rowwiseFast(l, w, y, x, z, cols) {
+func (w rowwise) do(isa ISA, y, x, z []float32, cols int) {
+	if !rowwiseFast(isa, w, y, x, z, cols) {
 		w.portable(y, x, z, cols)
 	}
 }

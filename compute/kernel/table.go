@@ -4,26 +4,26 @@ import "fmt"
 
 // Gather computes y[i,:] = table[ids[i],:], with width columns. It panics if an id is outside of
 // the table.
-func (t *Team) Gather(y, table []float32, ids []int, width int) {
+func (t *ThreadPool) Gather(y, table []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of Gather", y, n*width)
 	if n == 0 || width == 0 {
 		return
 	}
 	if t.alone(n, rowsOf(grainFast, width)) {
-		gather(level, y, table, ids, width)
+		gather(currentISA, y, table, ids, width)
 		return
 	}
-	t.divide(n, rowsOf(grainFast, width), job{do: gatherPart, level: level, y: y, x: table, ids: ids, cols: width})
+	t.divide(n, rowsOf(grainFast, width), task{do: gatherPart, isa: currentISA, y: y, x: table, ids: ids, cols: width})
 }
 
-func gatherPart(j *job, from, to int) {
-	gather(j.level, j.y[from*j.cols:to*j.cols], j.x, j.ids[from:to], j.cols)
+func gatherPart(t *task, from, to int) {
+	gather(t.isa, t.y[from*t.cols:to*t.cols], t.x, t.ids[from:to], t.cols)
 }
 
-func gather(l Level, y, table []float32, ids []int, width int) {
+func gather(isa ISA, y, table []float32, ids []int, width int) {
 	rows := len(table) / width
-	if bad, ok := gatherFast(l, y, table, ids, width, rows); ok {
+	if bad, ok := gatherFast(isa, y, table, ids, width, rows); ok {
 		inside(ids, bad, rows)
 		return
 	}
@@ -48,25 +48,25 @@ func outside(id, rows int) {
 
 // ScatterAdd computes table[ids[i],:] += y[i,:] in the order of i, so that ids may repeat. It
 // panics if an id is outside of the table.
-func (t *Team) ScatterAdd(table, y []float32, ids []int, width int) {
+func (t *ThreadPool) ScatterAdd(table, y []float32, ids []int, width int) {
 	n := len(ids)
 	y = first("y of ScatterAdd", y, n*width)
 	if n == 0 || width == 0 {
 		return
 	}
 	if t.alone(width, max(lanes, rowsOf(grainFast, n))) {
-		scatterAdd(level, table, y, ids, width, 0, width)
+		scatterAdd(currentISA, table, y, ids, width, 0, width)
 		return
 	}
-	t.divide(width, max(lanes, rowsOf(grainFast, n)), job{do: scatterPart, level: level, y: table, x: y, ids: ids, cols: width})
+	t.divide(width, max(lanes, rowsOf(grainFast, n)), task{do: scatterPart, isa: currentISA, y: table, x: y, ids: ids, cols: width})
 }
 
-func scatterPart(j *job, from, to int) { scatterAdd(j.level, j.y, j.x, j.ids, j.cols, from, to) }
+func scatterPart(t *task, from, to int) { scatterAdd(t.isa, t.y, t.x, t.ids, t.cols, from, to) }
 
 // scatterAdd computes the columns from..to.
-func scatterAdd(l Level, table, y []float32, ids []int, width, from, to int) {
+func scatterAdd(isa ISA, table, y []float32, ids []int, width, from, to int) {
 	rows := len(table) / width
-	if bad, ok := scatterFast(l, table, y, ids, width, from, to, rows); ok {
+	if bad, ok := scatterFast(isa, table, y, ids, width, from, to, rows); ok {
 		inside(ids, bad, rows)
 		return
 	}
@@ -83,7 +83,7 @@ func scatterAdd(l Level, table, y []float32, ids []int, width, from, to int) {
 
 // SparseGemm computes y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the positions p of a row, in
 // their order, w with width columns. An id below 0 is skipped; it panics on ids past the end of w.
-func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, places, width int) {
+func (t *ThreadPool) SparseGemm(y, values []float32, ids []int, w []float32, rows, places, width int) {
 	y = first("y of SparseGemm", y, rows*width)
 	values, ids = first("values of SparseGemm", values, rows*places), first("ids of SparseGemm", ids, rows*places)
 	if rows == 0 || width == 0 {
@@ -91,19 +91,19 @@ func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, pla
 	}
 	grain := rowsOf(grainFast, places*width)
 	if t.alone(rows, grain) {
-		sparseGemm(level, y, values, ids, w, places, width)
+		sparseGemm(currentISA, y, values, ids, w, places, width)
 		return
 	}
-	t.divide(rows, grain, job{do: sparsePart, level: level, y: y, x: values, ids: ids, z: w, places: places, cols: width})
+	t.divide(rows, grain, task{do: sparsePart, isa: currentISA, y: y, x: values, ids: ids, z: w, places: places, cols: width})
 }
 
-func sparsePart(j *job, from, to int) {
-	sparseGemm(j.level, j.y[from*j.cols:to*j.cols], j.x[from*j.places:to*j.places], j.ids[from*j.places:to*j.places], j.z, j.places, j.cols)
+func sparsePart(t *task, from, to int) {
+	sparseGemm(t.isa, t.y[from*t.cols:to*t.cols], t.x[from*t.places:to*t.places], t.ids[from*t.places:to*t.places], t.z, t.places, t.cols)
 }
 
-func sparseGemm(l Level, y, values []float32, ids []int, w []float32, places, width int) {
+func sparseGemm(isa ISA, y, values []float32, ids []int, w []float32, places, width int) {
 	rows := len(w) / width
-	if bad, ok := sparseFast(l, y, values, ids, w, places, width, rows); ok {
+	if bad, ok := sparseFast(isa, y, values, ids, w, places, width, rows); ok {
 		inside(ids, bad, rows)
 		return
 	}
@@ -133,7 +133,7 @@ func addTimes(y []float32, a float32, x []float32) {
 
 // SparseGemmSlope computes dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, with ids
 // as in SparseGemm.
-func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, rows, places, width int) {
+func (t *ThreadPool) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, rows, places, width int) {
 	dy = first("dy of SparseGemmSlope", dy, rows*width)
 	values, ids = first("values of SparseGemmSlope", values, rows*places), first("ids of SparseGemmSlope", ids, rows*places)
 	if rows == 0 || width == 0 {
@@ -141,20 +141,20 @@ func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, ro
 	}
 	grain := max(lanes, rowsOf(grainFast, rows*places))
 	if t.alone(width, grain) {
-		sparseGemmSlope(level, dw, values, ids, dy, places, width, 0, width)
+		sparseGemmSlope(currentISA, dw, values, ids, dy, places, width, 0, width)
 		return
 	}
-	t.divide(width, grain, job{do: sparseSlopePart, level: level, y: dw, x: values, ids: ids, z: dy, places: places, cols: width})
+	t.divide(width, grain, task{do: sparseSlopePart, isa: currentISA, y: dw, x: values, ids: ids, z: dy, places: places, cols: width})
 }
 
-func sparseSlopePart(j *job, from, to int) {
-	sparseGemmSlope(j.level, j.y, j.x, j.ids, j.z, j.places, j.cols, from, to)
+func sparseSlopePart(t *task, from, to int) {
+	sparseGemmSlope(t.isa, t.y, t.x, t.ids, t.z, t.places, t.cols, from, to)
 }
 
 // sparseGemmSlope computes the columns from..to.
-func sparseGemmSlope(l Level, dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
+func sparseGemmSlope(isa ISA, dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
 	rows := len(dw) / width
-	if bad, ok := sparseSlopeFast(l, dw, values, ids, dy, places, width, from, to, rows); ok {
+	if bad, ok := sparseSlopeFast(isa, dw, values, ids, dy, places, width, from, to, rows); ok {
 		inside(ids, bad, rows)
 		return
 	}

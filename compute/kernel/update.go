@@ -5,7 +5,7 @@ import "math"
 // Update makes one step of weights by their gradients; slots are Formula.Slots slices, each as long
 // as both. The step of an element depends on that element only. A number below 2^-126 may count as
 // 0, as in TensorFlow.
-func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
+func (t *ThreadPool) Update(r Rule, weights, grads []float32, slots [][]float32) {
 	n := len(weights)
 	s := newStep(r)
 	s.w, s.g = weights, first("grads of Update", grads, n)
@@ -13,16 +13,16 @@ func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 		s.slots[i] = first("a slot of Update", slot, n)
 	}
 	if t.alone(n, updateGrain) {
-		s.do(level, 0, n)
+		s.do(currentISA, 0, n)
 		return
 	}
-	t.divide(n, updateGrain, job{do: updatePart, level: level, step: s})
+	t.divide(n, updateGrain, task{do: updatePart, isa: currentISA, step: s})
 }
 
 // updateGrain is how many weights are worth a thread.
 const updateGrain = 8192
 
-func updatePart(j *job, from, to int) { j.step.do(j.level, from, to) }
+func updatePart(t *task, from, to int) { t.step.do(t.isa, from, to) }
 
 // step is a running Update.
 type step struct {
@@ -39,9 +39,9 @@ func newStep(r Rule) step {
 	return s
 }
 
-func (s *step) do(l Level, from, to int) {
-	if from < to && !s.fast(l, from, to) {
-		s.interpret(l, from, to)
+func (s *step) do(isa ISA, from, to int) {
+	if from < to && !s.fast(isa, from, to) {
+		s.interpret(isa, from, to)
 	}
 }
 
@@ -51,7 +51,7 @@ const formulaBlock = 256
 
 // interpret executes the formula block by block. Each operation is one of Combine or Map, so that
 // every processor makes the same step, to the last bit.
-func (s *step) interpret(l Level, from, to int) {
+func (s *step) interpret(isa ISA, from, to int) {
 	memory := sharedBuffers.get()
 	defer sharedBuffers.put(memory)
 	memory.a = grown(memory.a, (Registers-firstNumber)*formulaBlock)
@@ -76,7 +76,7 @@ func (s *step) interpret(l Level, from, to int) {
 			registers[0][i] = w - float32(s.decay*w)
 		}
 		for _, in := range s.formula.code {
-			in.execute(l, registers[in.To], registers[in.X], registers[in.Y])
+			in.execute(isa, registers[in.To], registers[in.X], registers[in.Y])
 		}
 	}
 }
@@ -84,12 +84,12 @@ func (s *step) interpret(l Level, from, to int) {
 // unary are the functions of one operand, by FormulaOp.
 var unary = [...]Func{OpSqrt: Sqrt, OpNeg: Neg, OpAbs: Abs, OpSign: Sign}
 
-func (in Instruction) execute(l Level, to, x, y []float32) {
+func (in Instruction) execute(isa ISA, to, x, y []float32) {
 	if in.Op <= OpMin {
-		combine(l, Binary(in.Op), to, x, y, Full, 1, len(to), false)
+		combine(isa, Binary(in.Op), to, x, y, Full, 1, len(to), false)
 		return
 	}
-	mapped(l, unary[in.Op], to, x)
+	mapped(isa, unary[in.Op], to, x)
 }
 
 func fillWith(to []float32, x float32) {
@@ -100,7 +100,7 @@ func fillWith(to []float32, x float32) {
 
 // ClipValue limits each gradient to -bound..bound, like Keras's clipvalue: g = max(min(g, bound),
 // -bound).
-func (t *Team) ClipValue(grads []float32, bound float32) {
+func (t *ThreadPool) ClipValue(grads []float32, bound float32) {
 	for i, g := range grads {
 		grads[i] = max(min(g, bound), -bound)
 	}
@@ -108,7 +108,7 @@ func (t *Team) ClipValue(grads []float32, bound float32) {
 
 // ClipNorm scales gradients to an L2 norm of at most bound, like Keras's clipnorm: g *= bound /
 // norm if norm > bound. A gradient that isn't finite makes all of them NaN.
-func (t *Team) ClipNorm(grads []float32, bound float32) {
+func (t *ThreadPool) ClipNorm(grads []float32, bound float32) {
 	norm := math.Sqrt(t.SumSquares(grads))
 	if norm <= float64(bound) {
 		return

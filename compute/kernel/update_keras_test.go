@@ -48,15 +48,15 @@ def check(given):
     return answer
 `, map[string]any{"Optimizers": kerasOptimizers, "Start": start, "Grads": grads}, &want)
 	for name, rule := range everyRule() {
-		for _, l := range levels() {
-			got := trained(l, rule, start, grads)
-			near(t, name+" at "+l.String(), got, want[name], 1e-6)
+		for _, isa := range isas() {
+			got := trained(isa, rule, start, grads)
+			near(t, name+" at "+isa.String(), got, want[name], 1e-6)
 		}
 	}
 }
 
 // trained returns the weights after all steps, with slots that start as in Keras.
-func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
+func trained(isa ISA, rule Rule, start []float32, grads [][]float32) []float32 {
 	w, slots := append([]float32{}, start...), [MaxSlots][]float32{}
 	for i := range slots {
 		slots[i] = make([]float32, len(start))
@@ -71,7 +71,7 @@ func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
 		}
 		s := newStep(rule)
 		s.w, s.g, s.slots = w, g, slots
-		s.do(l, 0, len(start))
+		s.do(isa, 0, len(start))
 	}
 	return w
 }

@@ -228,8 +228,8 @@ func (g *Graph) InputsOf(node string) []string {
 // KernelSet names the arithmetic of this process: the same graph, weights and batches give the same
 // bits if it is the same, and may differ in the last ones if it is not. It consists of the
 // architecture; whether x*y+z is rounded once or twice, because math.Exp depends on the processor
-// and the compiler fuses from level v3 of amd64 on; and the Level of compute/kernel.
-func KernelSet() string { return goSet() + "/" + kernel.CurrentLevel().String() }
+// and the compiler fuses from level v3 of amd64 on; and the ISA of compute/kernel.
+func KernelSet() string { return goSet() + "/" + kernel.CurrentISA().String() }
 
 func goSet() string {
 	name := runtime.GOARCH

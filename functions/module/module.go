@@ -73,7 +73,7 @@ func Process(ctx context.Context, m Module) (status int) {
 		progress = os.NewFile(uintptr(fd), "progress")
 	}
 	// The worker's environment is this process's.
-	err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit())
+	err := errors.Join(kernel.CheckISA(), tfrecord.CheckLimit())
 	if err != nil {
 		err = errors.Join(err, newSender(progress).send(Message{Type: MessageError, Error: asError(err)}))
 	} else {

@@ -15,8 +15,8 @@ func fma256(iterations int)
 
 const peakKV = 12
 
-func peakLoops() map[kernel.Level]peakLoop {
-	return map[kernel.Level]peakLoop{
+func peakLoops() map[kernel.ISA]peakLoop {
+	return map[kernel.ISA]peakLoop{
 		kernel.AVX512: {fma512, peakKV * 16 * 2},
 		kernel.AVX2:   {fma256, peakKV * 8 * 2},
 	}

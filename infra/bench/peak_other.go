@@ -4,4 +4,4 @@ package main
 
 import "github.com/stoker-ml/stoker/compute/kernel"
 
-func peakLoops() map[kernel.Level]peakLoop { return nil }
+func peakLoops() map[kernel.ISA]peakLoop { return nil }

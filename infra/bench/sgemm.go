@@ -45,9 +45,9 @@ func (p product) group() group {
 
 // race has us, the peer and the loop compute in turn.
 func (p product) race(ctx context.Context, b bench, r *recorder) error {
-	peak, ok := peakLoops()[kernel.CurrentLevel()]
+	peak, ok := peakLoops()[kernel.CurrentISA()]
 	if !ok {
-		return fmt.Errorf("no loop is written for kernels of level %v on this processor", kernel.CurrentLevel())
+		return fmt.Errorf("no peak loop is written for kernels with %v", kernel.CurrentISA())
 	}
 	multiply := p.ours()
 	multiply()
@@ -91,10 +91,10 @@ func (p product) ours() (multiply func()) {
 	for i := range b {
 		b[i] = float32(i%5) - 2
 	}
-	team := kernel.NewTeam(1)
+	pool := kernel.NewThreadPool(1)
 	return func() {
 		for range p.Times {
-			team.Gemm(kernel.NewMatrix(c, p.M, p.N), kernel.NewMatrix(a, p.M, p.K), kernel.NewMatrix(b, p.K, p.N), kernel.Product{})
+			pool.Gemm(kernel.NewMatrix(c, p.M, p.N), kernel.NewMatrix(a, p.M, p.K), kernel.NewMatrix(b, p.K, p.N), kernel.Product{})
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// file is a family during generation, for one level at a time.
+// file is a family during generation, for one instruction set at a time.
 type file struct {
 	*build.Context
 	wide      bool // AVX-512, else AVX2
@@ -20,7 +20,7 @@ type file struct {
 	labels    int
 }
 
-// each generates f for both levels.
+// each generates f for both instruction sets.
 func (f *file) each(write func(suffix string)) {
 	for _, f.wide = range []bool{false, true} {
 		suffix := "AVX2"

@@ -253,7 +253,7 @@ func sparseSlopeNode(values, ids, dy *gorgonia.Node, rows int) (*gorgonia.Node, 
 }
 
 // alone is the caller's thread.
-var alone *kernel.Team
+var alone *kernel.ThreadPool
 
 // softmaxRow is y[j] = exp(x[j]-m) / sum_k exp(x[k]-m), m the largest of the row.
 func softmaxRow(y, x []float32) {

@@ -22,7 +22,7 @@ type Program struct {
 	steps     uint64 // number of steps taken
 	front     *nn.Evaluator
 	hasInputs bool
-	team      *kernel.Team
+	pool      *kernel.ThreadPool
 	machine   plan.Machine
 	ahead     bool // the machine may have newer weights than this computer
 	learned   learned
@@ -97,13 +97,13 @@ func NewProgramWith(m *nn.Model, batch int, o Options) (*Program, error) {
 
 // start makes the machine.
 func (p *Program) start(compiled *plan.Plan, o Options) (err error) {
-	p.team = kernel.NewTeam(o.Threads)
+	p.pool = kernel.NewThreadPool(o.Threads)
 	if o.Machines == nil {
-		p.machine = plan.NewMachine(compiled, p.team)
+		p.machine = plan.NewMachine(compiled, p.pool)
 		return nil
 	}
 	if p.machine, err = o.Machines(compiled); err != nil {
-		p.team.Close()
+		p.pool.Close()
 		return fmt.Errorf("machine for the plan of a step: %w", err)
 	}
 	return nil
@@ -150,6 +150,6 @@ func (p *Program) follow(compiled *plan.Plan, averages []average) {
 // Close releases the machine's resources.
 func (p *Program) Close() error {
 	err := p.machine.Close()
-	p.team.Close()
+	p.pool.Close()
 	return err
 }

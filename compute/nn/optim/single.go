@@ -111,14 +111,14 @@ func (o *Single) Restore(s State) error {
 
 // stepBy takes a step of o on the caller's thread.
 func stepBy(o Updater, weights, grads []float32) {
-	var team *kernel.Team
+	var pool *kernel.ThreadPool
 	if c := o.Clipping(); c.Value > 0 {
-		team.ClipValue(grads, c.Value)
+		pool.ClipValue(grads, c.Value)
 	} else if bound := max(c.Norm, c.Global); bound > 0 {
-		team.ClipNorm(grads, bound)
+		pool.ClipNorm(grads, bound)
 	}
 	for _, u := range o.Updates(weights) {
-		team.Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
+		pool.Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
 	}
 }
 

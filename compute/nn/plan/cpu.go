@@ -10,7 +10,7 @@ import (
 type cpu struct {
 	plan  *Plan
 	rows  int // rows of the batch, if the plan has one
-	team  *kernel.Team
+	pool  *kernel.ThreadPool
 	arena Slice
 	mem   []Slice // of each buffer
 	tasks []task
@@ -34,10 +34,10 @@ type task struct {
 	scale      []float32 // one number; nil for 1
 }
 
-// NewMachine runs p on this computer's cores, with the threads of team; nil is the caller's alone.
-// Close does not close the team.
-func NewMachine(p *Plan, team *kernel.Team) Machine {
-	m := &cpu{plan: p, team: team}
+// NewMachine runs p on this computer's cores, with the threads of pool; nil is the caller's alone.
+// Close does not close the pool.
+func NewMachine(p *Plan, pool *kernel.ThreadPool) Machine {
+	m := &cpu{plan: p, pool: pool}
 	m.allocate()
 	m.bind()
 	return m
@@ -142,7 +142,7 @@ func (m *cpu) compute(step uint64) error {
 }
 
 func (m *cpu) run(t *task, step uint64) error {
-	k := m.team
+	k := m.pool
 	switch t.Op {
 	case Gemm:
 		k.Gemm(t.c, t.a, t.b, t.product)
@@ -179,17 +179,17 @@ func (m *cpu) run(t *task, step uint64) error {
 func (m *cpu) reduce(t *task) {
 	switch t.Axis {
 	case All:
-		t.out[0] = m.team.Sum(t.x)
+		t.out[0] = m.pool.Sum(t.x)
 	case Rows:
-		m.team.SumRows(t.out, t.x, t.xRows, t.xCols, t.Add)
+		m.pool.SumRows(t.out, t.x, t.xRows, t.xCols, t.Add)
 	case Cols:
-		m.team.SumColumns(t.out, t.x, t.xRows, t.xCols)
+		m.pool.SumColumns(t.out, t.x, t.xRows, t.xCols)
 	}
 }
 
 func (m *cpu) scale(t *task) {
 	if t.scale != nil {
-		m.team.Combine(kernel.Mul, t.out, t.out, t.scale, kernel.Scalar, 1, len(t.out), false)
+		m.pool.Combine(kernel.Mul, t.out, t.out, t.scale, kernel.Scalar, 1, len(t.out), false)
 	}
 }
 
@@ -197,13 +197,13 @@ func (m *cpu) scale(t *task) {
 func (m *cpu) Clip(c Clip) error {
 	switch {
 	case c.Value > 0:
-		m.team.ClipValue(m.grads, c.Value)
+		m.pool.ClipValue(m.grads, c.Value)
 	case c.Norm > 0:
 		for _, p := range m.plan.Params {
-			m.team.ClipNorm(m.grads[p.From:p.To], c.Norm)
+			m.pool.ClipNorm(m.grads[p.From:p.To], c.Norm)
 		}
 	case c.Global > 0:
-		m.team.ClipNorm(m.grads, c.Global)
+		m.pool.ClipNorm(m.grads, c.Global)
 	}
 	return nil
 }
@@ -212,14 +212,14 @@ func (m *cpu) Clip(c Clip) error {
 func (m *cpu) Update(updates []Update) error {
 	for i := range updates {
 		u := &updates[i]
-		m.team.Update(u.Rule, u.Weights, m.grads[u.Grads.From:u.Grads.To], u.Slots)
+		m.pool.Update(u.Rule, u.Weights, m.grads[u.Grads.From:u.Grads.To], u.Slots)
 	}
 	return nil
 }
 
 // lookUp executes the instructions that look up rows, and those that only move numbers.
 func (m *cpu) lookUp(t *task) error {
-	k := m.team
+	k := m.pool
 	switch t.Op {
 	case Gather:
 		if err := within(t, t.xRows); err != nil {
@@ -259,12 +259,12 @@ func (t *task) outside(at, rows int) error {
 func (m *cpu) sparse(t *task) (err error) {
 	if t.Op == Sparse {
 		defer t.beyond(m.plan.Buffers[t.In[2]].Rows, &err)
-		m.team.SparseGemm(t.out, t.x, t.ids, t.z, t.rows, t.xCols, t.cols)
+		m.pool.SparseGemm(t.out, t.x, t.ids, t.z, t.rows, t.xCols, t.cols)
 		return nil
 	}
 	defer t.beyond(t.rows, &err)
 	t.clear()
-	m.team.SparseGemmSlope(t.out, t.x, t.ids, t.z, t.xRows, t.xCols, t.cols)
+	m.pool.SparseGemmSlope(t.out, t.x, t.ids, t.z, t.xRows, t.xCols, t.cols)
 	return nil
 }
 

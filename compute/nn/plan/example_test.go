@@ -34,9 +34,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	team := kernel.NewTeam(1)
-	defer team.Close()
-	m := plan.NewMachine(p, team)
+	pool := kernel.NewThreadPool(1)
+	defer pool.Close()
+	m := plan.NewMachine(p, pool)
 	defer m.Close()
 
 	copy(m.Floats(p.Inputs["x"]), []float32{0, 1, 2})

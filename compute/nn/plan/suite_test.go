@@ -11,6 +11,6 @@ import (
 func TestMachinesOfThisComputerPassTheSuite(t *testing.T) {
 	t.Parallel()
 	plantest.Suite(t, func(p *plan.Plan) (plan.Machine, error) {
-		return plan.NewMachine(p, kernel.NewTeam(1)), nil
+		return plan.NewMachine(p, kernel.NewThreadPool(1)), nil
 	})
 }

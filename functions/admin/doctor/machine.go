@@ -77,21 +77,21 @@ func ofFiles(most uint64) Finding {
 // Processor checks the processor on which modules compute.
 func Processor() Check {
 	return Func("processor", func(context.Context) []Finding {
-		if err := kernel.CheckLevel(); err != nil {
-			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that this processor has", "%v", err)}
+		if err := kernel.CheckISA(); err != nil {
+			return []Finding{Wrong("unset STOKER_KERNELS, or set it to an instruction set that this processor has", "%v", err)}
 		}
 		if err := tfrecord.CheckLimit(); err != nil {
 			return []Finding{Wrong("unset "+tfrecord.EnvLimit+", or set it to a number of MiB", "%v", err)}
 		}
-		return []Finding{ofKernels(kernel.CurrentLevel(), runtime.GOARCH)}
+		return []Finding{ofKernels(kernel.CurrentISA(), runtime.GOARCH)}
 	})
 }
 
-func ofKernels(level kernel.Level, arch string) Finding {
-	if level == kernel.Portable && arch == "amd64" {
-		return Warn("builtin modules train several times faster on a processor with AVX2 and FMA", "%d cores, kernels %s", runtime.NumCPU(), level)
+func ofKernels(isa kernel.ISA, arch string) Finding {
+	if isa == kernel.Portable && arch == "amd64" {
+		return Warn("builtin modules train several times faster on a processor with AVX2 and FMA", "%d cores, kernels %s", runtime.NumCPU(), isa)
 	}
-	return Fine("%d cores, kernels %s", runtime.NumCPU(), level)
+	return Fine("%d cores, kernels %s", runtime.NumCPU(), isa)
 }
 
 // Secrets checks the permissions of a file that holds secrets; "" if there is none.

@@ -23,8 +23,8 @@ import (
 )
 
 var (
-	updateFrozen = flag.Bool("update", false, "write testdata/frozen.json anew for the levels of kernels that this processor has")
-	ownLevel     = flag.Bool("own-level", false, "train with the kernels of this process alone")
+	updateFrozen = flag.Bool("update", false, "write testdata/frozen.json anew for the instruction sets that this processor has")
+	ownISA       = flag.Bool("own-isa", false, "train with the kernels of this process alone")
 )
 
 const frozenFile = "testdata/frozen.json"
@@ -54,19 +54,19 @@ func TestWeightsAreTheSameBitsOnEveryMachine(t *testing.T) {
 	if runtime.GOARCH != "amd64" || fuses() {
 		t.Skip("the digests are those of x86-64; where Go may fuse products with sums, it rounds otherwise")
 	}
-	levels := []string{kernel.CurrentLevel().String()}
-	if *ownLevel {
-		checkFrozen(t, levels[0])
+	isas := []string{kernel.CurrentISA().String()}
+	if *ownISA {
+		checkFrozen(t, isas[0])
 		return
 	}
-	for level := kernel.Portable; level < kernel.CurrentLevel(); level++ {
-		levels = append(levels, level.String())
+	for isa := kernel.Portable; isa < kernel.CurrentISA(); isa++ {
+		isas = append(isas, isa.String())
 	}
-	for _, level := range levels {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-own-level", fmt.Sprintf("-update=%t", *updateFrozen))
-		cmd.Env = append(os.Environ(), kernel.EnvLevel+"="+level)
+	for _, isa := range isas {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-own-isa", fmt.Sprintf("-update=%t", *updateFrozen))
+		cmd.Env = append(os.Environ(), kernel.EnvISA+"="+isa)
 		if said, err := cmd.CombinedOutput(); err != nil || bytes.Contains(said, []byte("no tests to run")) {
-			t.Errorf("level %s: %v\n%s", level, err, said)
+			t.Errorf("isa %s: %v\n%s", isa, err, said)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func fuses() bool {
 	return info != nil && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "GOAMD64" && s.Value > "v2" })
 }
 
-func checkFrozen(t *testing.T, level string) {
+func checkFrozen(t *testing.T, isa string) {
 	t.Helper()
 	text, err := os.ReadFile(frozenFile)
 	if err != nil {
@@ -101,7 +101,7 @@ func checkFrozen(t *testing.T, level string) {
 		got[name] = weightsDigest(t, a.ServingModelDir)
 	}
 	if *updateFrozen {
-		want[level] = got
+		want[isa] = got
 		text, err := json.MarshalIndent(want, "", "\t")
 		if err == nil {
 			err = os.WriteFile(frozenFile, append(text, '\n'), 0o644)
@@ -110,9 +110,9 @@ func checkFrozen(t *testing.T, level string) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(want[level], got); diff != "" {
+	if diff := cmp.Diff(want[isa], got); diff != "" {
 		t.Errorf("weights trained with the kernels of %s are other bits than where %s was made; if a change of the formulas was meant, run go test with -update\n-frozen +trained\n%s",
-			level, frozenFile, diff)
+			isa, frozenFile, diff)
 	}
 }
 

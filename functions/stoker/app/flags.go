@@ -36,7 +36,7 @@ func Within(flag string, value, low, high int) error {
 // CheckCompute returns an error for settings of the environment with which modules could not work,
 // before one is started.
 func CheckCompute() error {
-	if err := errors.Join(kernel.CheckLevel(), tfrecord.CheckLimit()); err != nil {
+	if err := errors.Join(kernel.CheckISA(), tfrecord.CheckLimit()); err != nil {
 		return exit.Usage(err)
 	}
 	return nil

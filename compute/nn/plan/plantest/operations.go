@@ -181,7 +181,7 @@ func masked() operation {
 		},
 		want: func(*builder) matrix {
 			mask := make([]float32, n)
-			(*kernel.Team)(nil).Dropout(mask, 0.3, 1<<40+7, 1<<33+5, 3)
+			(*kernel.ThreadPool)(nil).Dropout(mask, 0.3, 1<<40+7, 1<<33+5, 3)
 			return newMatrix(9, 41, func(r, c int) float64 { return float64(mask[r*41+c]) })
 		},
 	}

@@ -110,7 +110,7 @@ func followsRule(t *testing.T, machine func(*plan.Plan) (plan.Machine, error), r
 		if i == 0 {
 			first = last
 		}
-		(*kernel.Team)(nil).Update(r, want, append([]float32(nil), m.Grads()...), wantSlots)
+		(*kernel.ThreadPool)(nil).Update(r, want, append([]float32(nil), m.Grads()...), wantSlots)
 		all := plan.Update{Rule: r, Grads: plan.Range{To: len(l.weights)}, Weights: l.weights, Slots: slots}
 		if err := m.Update([]plan.Update{all}); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func updatesParts(t *testing.T, machine func(*plan.Plan) (plan.Machine, error)) 
 		l.feed(m)
 		step(t, m)
 		cut := func(s []float32) []float32 { return s[part.From:part.To] }
-		(*kernel.Team)(nil).Update(r, cut(want), append([]float32(nil), cut(m.Grads())...), [][]float32{cut(wantSlots)})
+		(*kernel.ThreadPool)(nil).Update(r, cut(want), append([]float32(nil), cut(m.Grads())...), [][]float32{cut(wantSlots)})
 		if err := m.Update([]plan.Update{{Rule: r, Grads: part, Weights: cut(l.weights), Slots: [][]float32{cut(slots)}}}); err != nil {
 			t.Fatal(err)
 		}

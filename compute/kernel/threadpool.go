@@ -7,21 +7,21 @@ import (
 	"unsafe"
 )
 
-// Team is a thread pool for one computation at a time. Work is divided by output elements, so that
-// the number of threads does not affect a result. The zero Team, and a nil one, is the caller
-// alone. It is not safe for concurrent use. Close it after use.
+// ThreadPool computes with several threads, one computation at a time. Work is divided by output
+// elements, so that the number of threads does not affect a result. The zero ThreadPool, and a nil
+// one, is the caller alone. It is not safe for concurrent use. Close it after use.
 //
 // Waking a thread costs microseconds, so small work is done by the caller alone: each kernel knows
 // its grain.
-type Team struct {
+type ThreadPool struct {
 	threads int
 
 	wake  chan struct{} // wakes one thread
 	done  chan struct{} // another thread than the caller did the last part
 	ended sync.WaitGroup
 
-	// The current job: written while no part is running, and read after a part was claimed.
-	job     job
+	// The current task: written while no part is running, and read after a part was claimed.
+	task    task
 	n, size int
 
 	claims atomic.Uint64 // the number of parts, times 2^32, and how many were claimed
@@ -33,9 +33,10 @@ type Team struct {
 
 type panicked struct{ value any }
 
-// NewTeam returns a Team of that many threads, including the caller's; numbers below 1 count as 1.
-func NewTeam(threads int) *Team {
-	t := &Team{threads: max(threads, 1)}
+// NewThreadPool returns a ThreadPool of that many threads, including the caller's; numbers below 1
+// count as 1.
+func NewThreadPool(threads int) *ThreadPool {
+	t := &ThreadPool{threads: max(threads, 1)}
 	if t.threads == 1 {
 		return t
 	}
@@ -46,17 +47,17 @@ func NewTeam(threads int) *Team {
 	return t
 }
 
-// Threads returns the number of threads, 1 for a nil Team.
-func (t *Team) Threads() int {
+// Threads returns the number of threads, 1 for a nil ThreadPool.
+func (t *ThreadPool) Threads() int {
 	if t == nil || t.threads < 1 {
 		return 1
 	}
 	return t.threads
 }
 
-// Close stops the threads and returns when they have ended. A closed Team computes with the
+// Close stops the threads and returns when they have ended. A closed ThreadPool computes with the
 // caller's thread alone.
-func (t *Team) Close() {
+func (t *ThreadPool) Close() {
 	if t.Threads() == 1 {
 		return
 	}
@@ -65,15 +66,15 @@ func (t *Team) Close() {
 	t.ended.Wait()
 }
 
-// divide runs j on parts of 0..n, n > 0, and returns when all are done. The parts cover it; each
-// has at least grain elements, except the last, and begins at a multiple of 16. If j panics, divide
-// panics with the first value, once no part is running. The Team keeps j meanwhile, since passing
-// it to threads in another way would allocate.
-func (t *Team) divide(n, grain int, j job) { t.divideBy(n, t.sizeOf(n, grain), j) }
+// divide runs work on parts of 0..n, n > 0, and returns when all are done. The parts cover it; each
+// has at least grain elements, except the last, and begins at a multiple of 16. If work panics,
+// divide panics with the first value, once no part is running. The ThreadPool keeps work meanwhile,
+// since passing it to threads in another way would allocate.
+func (t *ThreadPool) divide(n, grain int, work task) { t.divideBy(n, t.sizeOf(n, grain), work) }
 
 // sizeOf returns the length of a part. There are two parts for each thread, if n is long enough,
 // since threads progress unequally; otherwise one, or some threads get none.
-func (t *Team) sizeOf(n, grain int) int {
+func (t *ThreadPool) sizeOf(n, grain int) int {
 	parts := n / max(grain, 1)
 	for _, most := range []int{2 * t.threads, t.threads} {
 		if parts >= most {
@@ -85,17 +86,17 @@ func (t *Team) sizeOf(n, grain int) int {
 	return ((n+parts-1)/parts + lanes - 1) / lanes * lanes
 }
 
-// divideBy runs j on parts of that size.
-func (t *Team) divideBy(n, size int, j job) {
+// divideBy runs work on parts of that size.
+func (t *ThreadPool) divideBy(n, size int, work task) {
 	parts := (n + size - 1) / size
-	t.job, t.n, t.size = j, n, size
+	t.task, t.n, t.size = work, n, size
 	t.left.Store(int64(parts))
 	t.claims.Store(uint64(parts) << 32)
 	t.call(parts - 1)
-	if !t.work() {
+	if !t.runParts() {
 		t.wait()
 	}
-	t.job = job{}
+	t.task = task{}
 	if p := t.panics.Swap(nil); p != nil {
 		panic(p.value)
 	}
@@ -103,7 +104,7 @@ func (t *Team) divideBy(n, size int, j job) {
 
 // call wakes this many threads, or all. A late one finds nothing to do, because the others have
 // done its part.
-func (t *Team) call(helpers int) {
+func (t *ThreadPool) call(helpers int) {
 	for range min(helpers, t.threads-1) {
 		select {
 		case t.wake <- struct{}{}:
@@ -113,18 +114,18 @@ func (t *Team) call(helpers int) {
 	}
 }
 
-func (t *Team) help() {
+func (t *ThreadPool) help() {
 	for range t.wake {
-		if t.work() {
+		if t.runParts() {
 			t.done <- struct{}{}
 		}
 	}
 }
 
-// work runs parts while there are any, and reports whether it finished the last one. A single word
-// holds the number of parts and the next one, so that a thread that is late from one job can't
-// mistake it for another.
-func (t *Team) work() (last bool) {
+// runParts runs parts while there are any, and reports whether it finished the last one. A single
+// word holds the number of parts and the next one, so that a thread that is late from one task
+// can't mistake it for another.
+func (t *ThreadPool) runParts() (last bool) {
 	for {
 		claim := t.claims.Add(1) - 1
 		part, parts := int(uint32(claim)), int(claim>>32)
@@ -136,20 +137,20 @@ func (t *Team) work() (last bool) {
 	}
 }
 
-func (t *Team) part(i int) {
+func (t *ThreadPool) part(i int) {
 	defer func() {
 		if value := recover(); value != nil {
 			t.panics.CompareAndSwap(nil, &panicked{value})
 		}
 	}()
-	t.job.do(&t.job, i*t.size, min((i+1)*t.size, t.n))
+	t.task.do(&t.task, i*t.size, min((i+1)*t.size, t.n))
 }
 
 // patience is how often the caller polls whether the others are done before it sleeps: some
 // microseconds.
 const patience = 300
 
-func (t *Team) wait() {
+func (t *ThreadPool) wait() {
 	for range patience {
 		select {
 		case <-t.done:
@@ -160,11 +161,11 @@ func (t *Team) wait() {
 	<-t.done
 }
 
-// job is a kernel's work, shared by the threads of a Team: a function, since a closure would be
-// allocated, and its arguments.
-type job struct {
-	do    func(j *job, from, to int)
-	level Level
+// task is a kernel's work, shared by the threads of a ThreadPool: a function, since a closure would
+// be allocated, and its arguments.
+type task struct {
+	do  func(t *task, from, to int)
+	isa ISA
 
 	y, x, z    []float32
 	ids        []int
@@ -189,7 +190,7 @@ const (
 )
 
 // alone reports whether n elements are too few for a second thread.
-func (t *Team) alone(n, grain int) bool { return n < 2*grain || t.Threads() == 1 }
+func (t *ThreadPool) alone(n, grain int) bool { return n < 2*grain || t.Threads() == 1 }
 
 // rowsOf returns how many rows with cols columns have that many elements.
 func rowsOf(elements, cols int) int { return max(1, elements/max(cols, 1)) }
@@ -213,10 +214,10 @@ type bufferPool struct {
 	free []*buffers
 }
 
-// sharedBuffers is the pool of callers without a Team.
+// sharedBuffers is the pool of callers without a ThreadPool.
 var sharedBuffers bufferPool
 
-func (t *Team) bufferPool() *bufferPool {
+func (t *ThreadPool) bufferPool() *bufferPool {
 	if t == nil {
 		return &sharedBuffers
 	}

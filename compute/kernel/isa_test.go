@@ -61,28 +61,28 @@ func agree(t *testing.T, what string, got, want []float32, within float64) {
 	}
 }
 
-// atEach runs a test at each level above the portable one.
-func atEach(t *testing.T, test func(t *testing.T, l Level, r *rand.Rand)) {
+// withEach runs a test with each instruction set, except the portable one.
+func withEach(t *testing.T, test func(t *testing.T, isa ISA, r *rand.Rand)) {
 	t.Parallel()
-	if len(levels()) == 1 {
-		t.Log("this processor has the portable level alone")
+	if len(isas()) == 1 {
+		t.Log("this processor has the portable instruction set alone")
 	}
-	for _, l := range levels()[1:] {
-		t.Run(l.String(), func(t *testing.T) {
+	for _, isa := range isas()[1:] {
+		t.Run(isa.String(), func(t *testing.T) {
 			t.Parallel()
-			test(t, l, seeded(uint64(l)))
+			test(t, isa, seeded(uint64(isa)))
 		})
 	}
 }
 
-func TestMapAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestMapWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for f := Identity; f <= Step; f++ {
 			for n := range 71 {
 				x := hostile(r, n)
 				want, got := make([]float32, n), newGuarded(r, x)
 				mapPortable(f, want, x)
-				mapped(l, f, got.x, got.x)
+				mapped(isa, f, got.x, got.x)
 				name := fmt.Sprintf("Map(%d)", f)
 				got.check(t, name)
 				agree(t, name, got.x, want, 1e-6)
@@ -91,14 +91,14 @@ func TestMapAtEachLevel(t *testing.T) {
 	})
 }
 
-func TestSlopeAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestSlopeWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for _, f := range []Func{Identity, Relu, Sigmoid, Tanh, Softplus, Abs} {
 			for n := range 71 {
 				dy, v := hostile(r, n), hostile(r, n)
 				want, got := make([]float32, n), newGuarded(r, dy)
 				slopePortable(f, want, dy, v)
-				sloped(l, f, got.x, got.x, v)
+				sloped(isa, f, got.x, got.x, v)
 				name := fmt.Sprintf("Slope(%d)", f)
 				got.check(t, name)
 				agree(t, name, got.x, want, 1e-6)
@@ -108,8 +108,8 @@ func TestSlopeAtEachLevel(t *testing.T) {
 }
 
 // All functions of two elements are exact, except Pow, which is the same code.
-func TestCombineAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestCombineWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for f := Add; f <= Ne; f++ {
 			for range 100 {
 				shape, rows, cols := Shape(r.IntN(4)), 1+r.IntN(5), r.IntN(50)
@@ -120,7 +120,7 @@ func TestCombineAtEachLevel(t *testing.T) {
 					rows, cols = 1, rows*cols
 				}
 				combinePortable(f, want, x, y, shape, rows, cols, swapped)
-				combine(l, f, got.x, got.x, y, shape, rows, cols, swapped)
+				combine(isa, f, got.x, got.x, y, shape, rows, cols, swapped)
 				got.check(t, name)
 				agree(t, name, got.x, want, 0)
 			}
@@ -128,9 +128,9 @@ func TestCombineAtEachLevel(t *testing.T) {
 	})
 }
 
-// All levels add in the same order, so sums are the same to the last bit.
-func TestSumsAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+// All instruction sets add in the same order, so sums are the same to the last bit.
+func TestSumsWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for range 500 {
 			rows, cols := 1+r.IntN(6), r.IntN(150)
 			x := random(r, rows*cols)
@@ -140,25 +140,25 @@ func TestSumsAtEachLevel(t *testing.T) {
 			name := fmt.Sprintf("of %dx%d", rows, cols)
 			want, got := make([]float32, cols), newGuarded(r, random(r, cols))
 			sumRows(Portable, want, x, rows, cols, false)
-			sumRows(l, got.x, x, rows, cols, false)
+			sumRows(isa, got.x, x, rows, cols, false)
 			got.check(t, "sumRows "+name)
 			agree(t, "sumRows "+name, got.x, want, 0)
 			want, got = make([]float32, rows), newGuarded(r, random(r, rows))
 			sumColumns(Portable, want, x, cols)
-			sumColumns(l, got.x, x, cols)
+			sumColumns(isa, got.x, x, cols)
 			got.check(t, "sumColumns "+name)
 			agree(t, "sumColumns "+name, got.x, want, 0)
-			wantLanes, gotLanes := laneSums(Portable, x), laneSums(l, x)
+			wantLanes, gotLanes := laneSums(Portable, x), laneSums(isa, x)
 			agree(t, "laneSums "+name, gotLanes[:], wantLanes[:], 0)
-			if want, got := sumSquares(Portable, x), sumSquares(l, x); !(math.Abs(got-want) <= 1e-15*want) && got != want && got == got {
+			if want, got := sumSquares(Portable, x), sumSquares(isa, x); !(math.Abs(got-want) <= 1e-15*want) && got != want && got == got {
 				t.Fatalf("sumSquares %s is %v, portable %v", name, got, want)
 			}
 		}
 	})
 }
 
-func TestRowsAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestRowsWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for w := softmaxRows; w <= logSoftmaxSlopeRows; w++ {
 			for range 300 {
 				rows, cols := 1+r.IntN(40), 1+r.IntN(60)
@@ -171,7 +171,7 @@ func TestRowsAtEachLevel(t *testing.T) {
 				}
 				want, got := make([]float32, rows*cols), newGuarded(r, x)
 				w.portable(want, x, z, cols)
-				w.do(l, got.x, got.x, z, cols)
+				w.do(isa, got.x, got.x, z, cols)
 				name := fmt.Sprintf("rows %d of %dx%d", w, rows, cols)
 				got.check(t, name)
 				if w < softmaxSlopeRows { // the slope of huge numbers is only rounding
@@ -182,15 +182,15 @@ func TestRowsAtEachLevel(t *testing.T) {
 	})
 }
 
-func TestSlopesOfRowsAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestSlopesOfRowsWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for range 300 {
 			rows, cols := 1+r.IntN(4), 1+r.IntN(60)
 			dy, y := random(r, rows*cols), random(r, rows*cols)
 			for _, w := range []rowwise{softmaxSlopeRows, logSoftmaxSlopeRows} {
 				want, got := make([]float32, rows*cols), newGuarded(r, dy)
 				w.portable(want, dy, y, cols)
-				w.do(l, got.x, got.x, y, cols)
+				w.do(isa, got.x, got.x, y, cols)
 				// Sums of up to 60.
 				agree(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols), got.x, want, 1e-4)
 			}
@@ -201,17 +201,17 @@ func TestSlopesOfRowsAtEachLevel(t *testing.T) {
 // Short rows may share a register: none affects another's result, at any position, not even with
 // NaN or infinities.
 func TestShortRowsStandAlone(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for range 600 {
 			rows, cols := 1+r.IntN(40), 1+r.IntN(10)
 			x, z := hostile(r, rows*cols), hostile(r, rows*cols)
 			for w := softmaxRows; w <= logSoftmaxSlopeRows; w++ {
 				all := newGuarded(r, x)
-				w.do(l, all.x, all.x, z, cols)
+				w.do(isa, all.x, all.x, z, cols)
 				all.check(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols))
 				one := make([]float32, cols)
 				for at := 0; at < len(x); at += cols {
-					w.do(l, one, x[at:at+cols], z[at:at+cols], cols)
+					w.do(isa, one, x[at:at+cols], z[at:at+cols], cols)
 					agree(t, fmt.Sprintf("rows %d of %dx%d from %d", w, rows, cols, at), all.x[at:at+cols], one, 0)
 				}
 			}
@@ -219,8 +219,8 @@ func TestShortRowsStandAlone(t *testing.T) {
 	})
 }
 
-func TestSlopesOfShortRowsAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestSlopesOfShortRowsWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for range 600 {
 			rows, cols := 1+r.IntN(40), 1+r.IntN(10)
 			dy, y := random(r, rows*cols), random(r, rows*cols)
@@ -228,15 +228,15 @@ func TestSlopesOfShortRowsAtEachLevel(t *testing.T) {
 			for _, w := range []rowwise{softmaxSlopeRows, logSoftmaxSlopeRows} {
 				want, got := make([]float32, rows*cols), newGuarded(r, dy)
 				w.portable(want, dy, y, cols)
-				w.do(l, got.x, got.x, y, cols)
+				w.do(isa, got.x, got.x, y, cols)
 				agree(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols), got.x, want, 2e-5)
 			}
 		}
 	})
 }
 
-func TestTablesAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestTablesWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for range 300 {
 			width, rows, places, vocabulary := 1+r.IntN(200), 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(6)
 			if r.IntN(3) == 0 {
@@ -250,7 +250,7 @@ func TestTablesAtEachLevel(t *testing.T) {
 			table, y := hostile(r, vocabulary*width), random(r, rows*places*width)
 			want, got := make([]float32, len(y)), newGuarded(r, y)
 			gather(Portable, want, table, ids, width)
-			gather(l, got.x, table, ids, width)
+			gather(isa, got.x, table, ids, width)
 			got.check(t, "gather "+name)
 			agree(t, "gather "+name, got.x, want, 0)
 
@@ -258,7 +258,7 @@ func TestTablesAtEachLevel(t *testing.T) {
 			to := from + 1 + r.IntN(width-from)
 			want, got = append([]float32{}, table...), newGuarded(r, table)
 			scatterAdd(Portable, want, y, ids, width, from, to)
-			scatterAdd(l, got.x, y, ids, width, from, to)
+			scatterAdd(isa, got.x, y, ids, width, from, to)
 			got.check(t, "scatterAdd "+name)
 			agree(t, "scatterAdd "+name, got.x, want, 0)
 
@@ -268,36 +268,36 @@ func TestTablesAtEachLevel(t *testing.T) {
 			table = random(r, vocabulary*width)
 			want, got = make([]float32, rows*width), newGuarded(r, random(r, rows*width))
 			sparseGemm(Portable, want, values, ids, table, places, width)
-			sparseGemm(l, got.x, values, ids, table, places, width)
+			sparseGemm(isa, got.x, values, ids, table, places, width)
 			got.check(t, "sparseGemm "+name)
 			agree(t, "sparseGemm "+name, got.x, want, 1e-5)
 
 			want, got = append([]float32{}, table...), newGuarded(r, table)
 			sparseGemmSlope(Portable, want, values, ids, y[:rows*width], places, width, from, to)
-			sparseGemmSlope(l, got.x, values, ids, y[:rows*width], places, width, from, to)
+			sparseGemmSlope(isa, got.x, values, ids, y[:rows*width], places, width, from, to)
 			got.check(t, "sparseGemmSlope "+name)
 			agree(t, "sparseGemmSlope "+name, got.x, want, 1e-5)
 		}
 	})
 }
 
-func TestDropoutAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+func TestDropoutWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for n := range 200 {
 			m := newMask(r.Float32(), r.Uint64(), r.Uint64(), r.Uint64())
 			want, got := make([]float32, n), newGuarded(r, make([]float32, n))
 			from := 16 * r.IntN(1<<20)
 			m.draw(Portable, want, from)
-			m.draw(l, got.x, from)
+			m.draw(isa, got.x, from)
 			got.check(t, "dropout")
 			agree(t, "dropout", got.x, want, 0)
 		}
 	})
 }
 
-// The update rules are the same to the last bit at each level: none of them is fused.
-func TestUpdateAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+// The update rules are the same to the last bit with each instruction set: none of them is fused.
+func TestUpdateWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for name, rule := range everyRule() {
 			for n := 1; n < 71; n++ {
 				w, g := random(r, n), hostile(r, n)
@@ -311,7 +311,7 @@ func TestUpdateAtEachLevel(t *testing.T) {
 					want.slots[i], got.slots[i] = append([]float32{}, slot...), slot
 				}
 				want.interpret(Portable, 0, n)
-				got.do(l, 0, n)
+				got.do(isa, 0, n)
 				kept.check(t, name)
 				agree(t, name, got.w, want.w, 1e-37) // numbers below 2^-126 may be 0
 				for i := range rule.Formula.Slots() {
@@ -322,14 +322,14 @@ func TestUpdateAtEachLevel(t *testing.T) {
 	})
 }
 
-// A formula without assembly is executed by the vector operations of each level.
-func TestAFormulaIsTheSameAtEachLevel(t *testing.T) {
+// A formula without assembly is executed by the vector operations of each instruction set.
+func TestAFormulaIsTheSameWithEachISA(t *testing.T) {
 	adamax := NewFormula("adamax", "m u", "rate newer1 beta2 epsilon",
 		"m = m + (g-m)*newer1", "u = max(beta2*u, abs(g))", "w = w - rate*m/(u+epsilon)")
 	lion := NewFormula("lion", "m", "rate beta1 newer1 beta2 newer2",
 		// The last line assigns to w.
 		"w = w - rate*sign(beta1*m+newer1*g)", "m = beta2*m + newer2*g", "w = w + g*(rate-rate)")
-	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+	withEach(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for _, f := range []*Formula{adamax, lion} {
 			for _, n := range []int{1, 7, 255, 256, 257, 600} {
 				rule := Rule{Formula: f, Numbers: Numbers{0.01, 0.1, 0.9, 0.01, 0.99}, Decay: 0.01}
@@ -341,7 +341,7 @@ func TestAFormulaIsTheSameAtEachLevel(t *testing.T) {
 					got.slots[i] = append([]float32{}, want.slots[i]...)
 				}
 				scalar(&want)
-				got.do(l, 0, n)
+				got.do(isa, 0, n)
 				agree(t, f.Name(), got.w, want.w, 1e-37)
 				for i := range f.Slots() {
 					agree(t, fmt.Sprint(f.Name(), " slot ", i), got.slots[i], want.slots[i], 1e-37)
@@ -355,7 +355,7 @@ func TestAnUpdateAllocatesNothing(t *testing.T) {
 	plain := NewFormula("plain", "m", "rate", "m = m + g", "w = w - rate*m")
 	w, g, slots := make([]float32, 1000), make([]float32, 1000), [][]float32{make([]float32, 1000)}
 	for _, f := range []*Formula{plain, Momentum} {
-		if n := testing.AllocsPerRun(10, func() { (*Team)(nil).Update(Rule{Formula: f}, w, g, slots) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { (*ThreadPool)(nil).Update(Rule{Formula: f}, w, g, slots) }); n != 0 {
 			t.Errorf("%s: %v allocations", f.Name(), n)
 		}
 	}
@@ -418,16 +418,16 @@ func everyRule() map[string]Rule {
 	}
 }
 
-func TestAnIDOutsideOfATableIsNamedAtEachLevel(t *testing.T) {
-	atEach(t, func(t *testing.T, l Level, _ *rand.Rand) {
+func TestAnIDOutsideOfATableIsNamedWithEachISA(t *testing.T) {
+	withEach(t, func(t *testing.T, isa ISA, _ *rand.Rand) {
 		for _, width := range []int{1, 20} {
 			table, y, values := make([]float32, 3*width), make([]float32, 4*width), make([]float32, 4)
 			ids := []int{2, 0, 3, 1}
 			for name, do := range map[string]func(){
-				"gather":          func() { gather(l, y, table, ids, width) },
-				"scatterAdd":      func() { scatterAdd(l, table, y, ids, width, 0, width) },
-				"sparseGemm":      func() { sparseGemm(l, y[:2*width], values, ids, table, 2, width) },
-				"sparseGemmSlope": func() { sparseGemmSlope(l, table, values, ids, y[:2*width], 2, width, 0, width) },
+				"gather":          func() { gather(isa, y, table, ids, width) },
+				"scatterAdd":      func() { scatterAdd(isa, table, y, ids, width, 0, width) },
+				"sparseGemm":      func() { sparseGemm(isa, y[:2*width], values, ids, table, 2, width) },
+				"sparseGemmSlope": func() { sparseGemmSlope(isa, table, values, ids, y[:2*width], 2, width, 0, width) },
 			} {
 				if got := panicOf(do); got != "kernel: id 3 is not in a table of 3 rows" {
 					t.Errorf("%s of width %d: %v", name, width, got)
@@ -435,4 +435,30 @@ func TestAnIDOutsideOfATableIsNamedAtEachLevel(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAnISAThatCannotBeHadIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked     string
+		processor ISA
+		want      string
+	}{
+		{"", AVX512, ""},
+		{"portable", Portable, ""},
+		{"avx2", AVX512, ""},
+		{"avx512", AVX512, ""},
+		{"avx", AVX512, `STOKER_KERNELS="avx": expected portable, avx2 or avx512, or nothing for what the processor has`},
+		{"AVX2", AVX2, `STOKER_KERNELS="AVX2": expected portable, avx2 or avx512, or nothing for what the processor has`},
+		{"avx512", AVX2, "STOKER_KERNELS=avx512: this processor has no more than avx2"},
+		{"avx2", Portable, "STOKER_KERNELS=avx2: this processor has no more than portable"},
+	} {
+		got := ""
+		if err := checkISA(c.asked, c.processor); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q on a processor with %v: %q, expected %q", c.asked, c.processor, got, c.want)
+		}
+	}
 }

@@ -12,37 +12,37 @@ import (
 func TestPartsAreEachElementOnce(t *testing.T) {
 	t.Parallel()
 	for _, threads := range []int{0, 1, 2, 3, 7} {
-		team := NewTeam(threads)
+		pool := NewThreadPool(threads)
 		for _, n := range []int{0, 1, 15, 16, 17, 100, 1000, 4096} {
 			for _, grain := range []int{0, 1, 16, 100, 5000} {
-				checkParts(t, team, n, grain)
+				checkParts(t, pool, n, grain)
 			}
 		}
-		team.Close()
-		checkParts(t, team, 1000, 1)
+		pool.Close()
+		checkParts(t, pool, 1000, 1)
 	}
 	checkParts(t, nil, 1000, 1)
-	checkParts(t, &Team{}, 1000, 1)
+	checkParts(t, &ThreadPool{}, 1000, 1)
 }
 
 // inParts divides work as a kernel does.
-func inParts(team *Team, n, grain int, do func(from, to int)) {
+func inParts(pool *ThreadPool, n, grain int, do func(from, to int)) {
 	switch {
 	case n == 0:
 		return
-	case team.alone(n, grain):
+	case pool.alone(n, grain):
 		do(0, n)
 		return
 	}
-	team.divide(n, grain, job{do: func(_ *job, from, to int) { do(from, to) }})
+	pool.divide(n, grain, task{do: func(_ *task, from, to int) { do(from, to) }})
 }
 
-func checkParts(t *testing.T, team *Team, n, grain int) {
+func checkParts(t *testing.T, pool *ThreadPool, n, grain int) {
 	t.Helper()
 	times := make([]atomic.Int32, n)
-	inParts(team, n, grain, func(from, to int) {
+	inParts(pool, n, grain, func(from, to int) {
 		if from%16 != 0 || from >= to || to-from < grain && to != n {
-			t.Errorf("%d threads, %d by %d: a part %d..%d", team.Threads(), n, grain, from, to)
+			t.Errorf("%d threads, %d by %d: a part %d..%d", pool.Threads(), n, grain, from, to)
 		}
 		for i := from; i < to; i++ {
 			times[i].Add(1)
@@ -50,21 +50,21 @@ func checkParts(t *testing.T, team *Team, n, grain int) {
 	})
 	for i := range times {
 		if times[i].Load() != 1 {
-			t.Fatalf("%d threads, %d by %d: %d was done %d times", team.Threads(), n, grain, i, times[i].Load())
+			t.Fatalf("%d threads, %d by %d: %d was done %d times", pool.Threads(), n, grain, i, times[i].Load())
 		}
 	}
 }
 
-// All threads of a Team run concurrently: each part waits here until as many have begun.
-func TestATeamUsesAllThreads(t *testing.T) {
+// All threads of a ThreadPool run concurrently: each part waits here until as many have begun.
+func TestAThreadPoolUsesAllThreads(t *testing.T) {
 	t.Parallel()
 	const threads = 3
-	team := NewTeam(threads)
-	defer team.Close()
+	pool := NewThreadPool(threads)
+	defer pool.Close()
 	for range 100 {
 		var begun sync.WaitGroup
 		begun.Add(threads)
-		inParts(team, 16*threads, 16, func(int, int) {
+		inParts(pool, 16*threads, 16, func(int, int) {
 			begun.Done()
 			begun.Wait()
 		})
@@ -73,14 +73,14 @@ func TestATeamUsesAllThreads(t *testing.T) {
 
 func TestAPanicComesOutWhenAllPartsAreDone(t *testing.T) {
 	t.Parallel()
-	team := NewTeam(4)
-	defer team.Close()
+	pool := NewThreadPool(4)
+	defer pool.Close()
 	fault := errors.New("fault")
 	for bad := range 8 {
 		var done atomic.Int32
 		value := func() (value any) {
 			defer func() { value = recover() }()
-			inParts(team, 8*16, 16, func(from, to int) {
+			inParts(pool, 8*16, 16, func(from, to int) {
 				if from == bad*16 {
 					panic(fault)
 				}
@@ -92,25 +92,25 @@ func TestAPanicComesOutWhenAllPartsAreDone(t *testing.T) {
 		if value != fault || done.Load() != 7 {
 			t.Fatalf("part %d: panicked with %v, and %d parts were done", bad, value, done.Load())
 		}
-		checkParts(t, team, 1000, 1)
+		checkParts(t, pool, 1000, 1)
 	}
 }
 
 // Not parallel: it counts goroutines.
-func TestATeamOfOneStartsNoGoroutineAndCloseEndsThem(t *testing.T) {
+func TestAThreadPoolOfOneStartsNoGoroutineAndCloseEndsThem(t *testing.T) {
 	before := runtime.NumGoroutine()
-	one := NewTeam(1)
+	one := NewThreadPool(1)
 	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("a Team of 1 started %d", n-before)
+		t.Errorf("a ThreadPool of 1 started %d", n-before)
 	}
 	one.Close()
-	team := NewTeam(5)
+	pool := NewThreadPool(5)
 	if n := runtime.NumGoroutine(); n != before+4 {
-		t.Errorf("a Team of 5 started %d", n-before)
+		t.Errorf("a ThreadPool of 5 started %d", n-before)
 	}
-	checkParts(t, team, 1000, 1)
-	team.Close()
-	team.Close()
+	checkParts(t, pool, 1000, 1)
+	pool.Close()
+	pool.Close()
 	for range 1000 { // one that has reported that it is done may not have ended yet
 		if runtime.NumGoroutine() <= before {
 			return
