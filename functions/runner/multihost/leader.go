@@ -111,6 +111,7 @@ type Leader struct {
 
 	mu      sync.Mutex
 	members map[int]*member // by rank: the newest of each host
+	absent  map[int]error   // by rank: why the host is not a member, if that is known
 	round   *Round          // of the members; nil: none
 	rounds  int             // the number of rounds so far
 	over    error           // why it no longer leads; nil: it leads
@@ -139,7 +140,9 @@ func Listen(ctx context.Context, o Options) (*Leader, error) {
 		return nil, err
 	}
 	background, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	l := &Leader{opts: o, id: newLeaderID(), end: end, members: map[int]*member{}, changed: make(chan struct{})}
+	l := &Leader{
+		opts: o, id: newLeaderID(), end: end, members: map[int]*member{}, absent: map[int]error{}, changed: make(chan struct{}),
+	}
 	stop, err := o.Bus.Serve(ctx, o.subject(0), func(body []byte) []byte { return l.receive(background, body).encode() })
 	if err != nil {
 		end(nil)
@@ -182,21 +185,42 @@ func (l *Leader) present() (all []*member) {
 // Size returns the number of hosts, including this one.
 func (l *Leader) Size() int { return len(l.opts.Hosts) }
 
-// Whole waits until every member has joined. If ctx ends first, the error names the missing ones.
+// Whole waits until every member has joined. If ctx ends first, the error names the missing ones,
+// why they are missing if that is known, and the class and the leader that they must have: this
+// leader does not receive the requests of a host with others. The same is logged once, after
+// Silence.
 func (l *Leader) Whole(ctx context.Context) error {
+	late := fmt.Errorf("not there after %s", l.opts.silence())
+	soon, stop := context.WithTimeoutCause(ctx, l.opts.silence(), late)
+	defer stop()
+	err := l.awaitMembers(soon)
+	if !errors.Is(err, late) {
+		return err
+	}
+	l.opts.logger().WarnContext(ctx, "members of the group are missing", "error", err)
+	return l.awaitMembers(ctx)
+}
+
+func (l *Leader) awaitMembers(ctx context.Context) error {
 	return l.await(ctx, func() (bool, error) { return len(l.missing()) == 0, l.over }, func() error {
-		return fmt.Errorf("the group waits for %s: %w", strings.Join(l.missing(), ", "), context.Cause(ctx))
+		return fmt.Errorf("the group waits for %s, which must have class %s and leader %s: %w",
+			strings.Join(l.missing(), ", "), l.opts.Class, l.opts.Hosts[0], context.Cause(ctx))
 	})
 }
 
-// missing returns the names of the members that have not joined. The caller holds mu.
-func (l *Leader) missing() (names []string) {
+// missing describes the members that have not joined. The caller holds mu.
+func (l *Leader) missing() (hosts []string) {
 	for rank := 1; rank < l.Size(); rank++ {
-		if m := l.members[rank]; m == nil || m.gone != nil {
-			names = append(names, l.opts.name(rank))
+		m, why := l.members[rank], l.absent[rank]
+		switch {
+		case m != nil && m.gone == nil:
+		case why == nil:
+			hosts = append(hosts, l.opts.name(rank))
+		default:
+			hosts = append(hosts, fmt.Sprintf("host %d (%s; %v)", rank, l.opts.Hosts[rank], why))
 		}
 	}
-	return names
+	return hosts
 }
 
 // await waits until check returns true or an error. It calls check at once and after every change,
@@ -271,6 +295,11 @@ func (l *Leader) yield(ctx context.Context) {
 func (l *Leader) join(ctx context.Context, m message) *reply {
 	if err := l.rejection(m); err != nil {
 		l.opts.logger().WarnContext(ctx, "host refused", "rank", m.Rank, "error", err)
+		l.change(func() {
+			if m.Rank >= 1 && m.Rank < l.Size() {
+				l.absent[m.Rank] = fmt.Errorf("refused: %w", err)
+			}
+		})
 		return &reply{Refused: err.Error()}
 	}
 	life, stop := context.WithCancelCause(ctx)
@@ -284,6 +313,7 @@ func (l *Leader) join(ctx context.Context, m message) *reply {
 			old.stop(errors.New("it has joined again"))
 		}
 		l.members[m.Rank] = joined
+		delete(l.absent, m.Rank)
 	})
 	if !leads {
 		stop(nil)
@@ -313,6 +343,9 @@ func (l *Leader) rejection(m message) error {
 func (l *Leader) leave(ctx context.Context, m *member, err error) {
 	l.change(func() {
 		m.gone = err
+		if l.members[m.rank] == m {
+			l.absent[m.rank] = fmt.Errorf("gone: %w", err)
+		}
 		if m.busy && l.round != nil && slices.Contains(l.round.members, m) {
 			l.round.note(m.rank, &events.Failure{Kind: events.FailureUnavailable, Err: fmt.Errorf("%s %w: %w", l.opts.name(m.rank), errGone, err)})
 		}

@@ -97,8 +97,10 @@ func (f *follower) receive(body []byte) *reply {
 }
 
 // join begins a session. It tries until ctx ends, unless the leader or the bus refuses this host.
+// After Silence it logs once what it waits for: a leader of another class does not receive its
+// requests.
 func (f *follower) join(ctx context.Context) (*membership, error) {
-	for said := false; ; {
+	for began, logged := time.Now(), false; ; {
 		joined := f.membership(ctx)
 		answer, err := f.opts.ask(ctx, joined.subject, message{
 			Type: typeJoin, Member: joined.member, Rank: joined.rank, Join: &join{Protocol: protocol, Hosts: f.opts.Hosts},
@@ -114,9 +116,10 @@ func (f *follower) join(ctx context.Context) (*membership, error) {
 			return nil, context.Cause(ctx)
 		case errors.Is(err, errRefused), errors.Is(err, events.ErrRefused), errors.Is(err, events.ErrClosed):
 			return nil, fmt.Errorf("join the leader at %s: %w", f.opts.Hosts[0], err)
-		case !said:
-			said = true
-			f.opts.logger().InfoContext(ctx, "waiting for the leader of the group", "leader", f.opts.Hosts[0], "error", err)
+		case !logged && time.Since(began) > f.opts.silence():
+			logged = true
+			f.opts.logger().WarnContext(ctx, "waiting for the leader of the group",
+				"leader", f.opts.Hosts[0], "class", f.opts.Class, "rank", f.opts.Rank, "error", err)
 		}
 		select {
 		case <-ctx.Done():

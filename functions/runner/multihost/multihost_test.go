@@ -282,6 +282,22 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// await waits until the log has a text.
+func (b *safeBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(b.String(), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log has no %s:\n%s", text, b.String())
+		}
+	}
+}
+
 func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
@@ -306,9 +322,7 @@ func TestOutputOfMembersIsInTheLeadersLog(t *testing.T) {
 			multihost.AwaitReasons(round, ctx)
 			return nil
 		}))
-		log.mu.Lock()
-		text := log.text.String()
-		log.mu.Unlock()
+		text := log.String()
 		if !strings.Contains(text, "[worker 1] Epoch 1/5\n[worker 1] loss: 0.5\n") || !strings.Contains(text, "bytes left out ...\n") {
 			t.Errorf("log %d bytes: %.200s", len(text), text)
 		}

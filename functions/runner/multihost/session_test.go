@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -65,18 +66,66 @@ func TestOfTwoLeadersTheNewerLeads(t *testing.T) {
 
 func begins(_ *multihost.Round, err error) error { return err }
 
-func TestTheLeaderSaysWhoIsMissing(t *testing.T) {
+func TestTheLeaderSaysWhichHostsAreMissingAndWhy(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {
-		w.hosts = []string{"a:1", "b:1", "c:1"}
+		w.hosts = []string{"a:1", "b:1", "c:1", "d:1"}
+		var log safeBuffer
+		w.logger = slog.New(slog.NewTextHandler(&log, nil))
 		w.lead(t)
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer stop()
-		if err := w.Whole(ctx); err == nil || !strings.HasPrefix(err.Error(), "the group waits for host 1 (b:1), host 2 (c:1)") {
+		const all = "host 1 (b:1), host 2 (c:1), host 3 (d:1)"
+		if err := w.Whole(ctx); err == nil || !strings.HasPrefix(err.Error(), "the group waits for "+all+", which must have class cpu and leader a:1: ") {
 			t.Errorf("got %v", err)
 		}
-		if _, err := w.Begin(t.Context(), w.command); err == nil || !strings.Contains(err.Error(), "host 2 (") {
+
+		older := said{Type: "join", Member: "m", Rank: 2, Join: map[string]any{"protocol": 1, "hosts": w.hosts}}
+		_, err := w.say(t, 0, older, time.Minute)
+		must(t, err)
+		w.follow(t, 3, true, ready(trains))
+		log.await(t, `msg="member of the group joined" host="host 3 (d:1)"`)
+		w.kill[3](errors.New("SIGTERM"))
+		log.await(t, `msg="member of the group is gone" host="host 3 (d:1)"`)
+		_, err = w.Begin(t.Context(), w.command)
+		const known = "not there: host 1 (b:1), host 2 (c:1; refused: protocol: expected 2, got 1: the hosts run different releases), host 3 (d:1; gone: it has left)"
+		if err == nil || !strings.Contains(err.Error(), known) {
 			t.Errorf("begun: %v", err)
+		}
+	})
+}
+
+// The requests of a host of another class reach no leader. The logs of both sides say what each
+// expects.
+func TestHostsOfDifferentClassesLogWhatTheyExpect(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.hosts = []string{"a:1", "b:1"}
+		var log safeBuffer
+		w.logger = slog.New(slog.NewTextHandler(&log, nil))
+		w.lead(t)
+		other := w.options(t, 1)
+		other.Class = "gpu"
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- multihost.Follow(ctx, other, true, succeeds) }()
+		whole, cancel := context.WithTimeoutCause(t.Context(), 15*time.Minute, errors.New("not there within 15m"))
+		defer cancel()
+		const missing = "the group waits for host 1 (b:1), which must have class cpu and leader a:1: not there "
+		if err := w.Whole(whole); err == nil || err.Error() != missing+"within 15m" {
+			t.Errorf("got %v", err)
+		}
+		for _, line := range []string{
+			`level=WARN msg="members of the group are missing" error="` + missing + `after 30s"`,
+			`level=WARN msg="waiting for the leader of the group" leader=a:1 class=gpu rank=1 error=`,
+		} {
+			if n := strings.Count(log.String(), line); n != 1 {
+				t.Errorf("%d times %s in the log:\n%s", n, line, log.String())
+			}
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the member ended with %v", err)
 		}
 	})
 }
@@ -230,10 +279,8 @@ func TestMessagesAreHandledOnce(t *testing.T) {
 		if err := round.Run(t.Context(), wait); err == nil || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("got %v", err)
 		}
-		log.mu.Lock()
-		defer log.mu.Unlock()
 		want := "[worker 1] line 0\n[worker 1] line 1\n[worker 1] line 2\n[worker 1] line 3\n[worker 1] line 4\n[worker 1] failed: host 1 (host1:7070): disk full\n"
-		if text := log.text.String(); text != want {
+		if text := log.String(); text != want {
 			t.Errorf("the log is %q", text)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,7 @@ type world struct {
 	silence time.Duration
 	exact   bool // the clock stands still while anything runs, so durations are exact
 	connect func(*testing.T) conn
+	logger  *slog.Logger // of the hosts that are started next
 
 	lines   map[int]*line // by rank: that of the host that was started last
 	hosts   []string
@@ -124,7 +126,7 @@ func tryClaim(ctx context.Context, bus conn, id, spec string) (multihost.Command
 func (w *world) options(t *testing.T, rank int) multihost.Options {
 	t.Helper()
 	w.lines[rank] = &line{conn: w.connect(t)}
-	return multihost.Options{Bus: w.lines[rank], Class: "cpu", Hosts: w.hosts, Rank: rank, Silence: w.silence}
+	return multihost.Options{Bus: w.lines[rank], Class: "cpu", Hosts: w.hosts, Rank: rank, Silence: w.silence, Logger: w.logger}
 }
 
 // start starts a group of a leader and a member for each do. The members leave with the leader.
