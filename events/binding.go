@@ -54,7 +54,7 @@ func Decode(header map[string][]string, body []byte) (Event, error) {
 	media := strings.ToLower(m.fields[contentType])
 	switch {
 	case strings.HasPrefix(media, batchPrefix):
-		return Event{}, invalid("Content-Type", "one event a message; the NATS binding has no batches", media)
+		return Event{}, invalid("Content-Type", "one event per message, because the NATS binding has no batches", media)
 	case strings.HasPrefix(media, structuredPrefix) && !isJSON(media):
 		return Event{}, invalid("Content-Type", structuredType, media)
 	case strings.HasPrefix(media, structuredPrefix) || m.fields[headerPrefix+"specversion"] == "":

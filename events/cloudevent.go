@@ -203,7 +203,7 @@ func validation(e cloudevents.Event) error {
 		return nil
 	}
 	name := slices.Min(slices.Collect(maps.Keys(bad)))
-	return &Invalid{Field: name, Expected: "what CloudEvents asks", Got: bad[name].Error()}
+	return &Invalid{Field: name, Expected: "a value that CloudEvents 1.0 permits", Got: bad[name].Error()}
 }
 
 var extensionRE = regexp.MustCompile(`^[a-z0-9]+$`)
@@ -216,7 +216,7 @@ func checkExtensions(extensions map[string]string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(extensions)) {
 		if len(name) > maxName || !extensionRE.MatchString(name) || isAttribute(name) || slices.Contains(ownExtensions, name) {
-			return invalid("extensions", fmt.Sprintf("names of 1 to %d of a-z and 0-9 that have no meaning of their own", maxName), name)
+			return invalid("extensions", fmt.Sprintf("names of 1 to %d characters of a-z and 0-9 that CloudEvents and Stoker do not define", maxName), name)
 		}
 		if err := checkText(name, extensions[name], maxExtension); err != nil {
 			return err

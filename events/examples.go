@@ -56,7 +56,7 @@ var filesRE = regexp.MustCompile(filesPattern)
 func checkPatterns(field string, patterns map[string]string) error {
 	for _, split := range slices.Sorted(maps.Keys(patterns)) {
 		if !splitRE.MatchString(split) {
-			return invalid(field, "names of splits, of letters, digits, _, . and -", split)
+			return invalid(field, "names of splits made of letters, digits, _, . and -", split)
 		}
 		pattern := patterns[split]
 		if _, err := path.Match(pattern, ""); err != nil || len(pattern) > maxSource || !filesRE.MatchString(pattern) || strings.Contains(pattern, "**") {

@@ -27,15 +27,15 @@ func CheckRepeated(f Event, first Message) error {
 	case err != nil && named:
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: message %d of this id holds no valid event: %w", ErrConflict, first.Sequence, err)
+		return fmt.Errorf("%w: message %d with this id holds no valid event: %w", ErrConflict, first.Sequence, err)
 	case before.Source != f.Source:
-		return fmt.Errorf("%w: message %d of this id is from source %s", ErrConflict, first.Sequence, before.Source)
+		return fmt.Errorf("%w: message %d with this id is from source %s", ErrConflict, first.Sequence, before.Source)
 	case named:
 		return nil
 	}
 	same, err := sameData(before, f)
 	if err == nil && !same {
-		err = fmt.Errorf("%w: message %d of this id has other data: publish new data under a new id", ErrConflict, first.Sequence)
+		err = fmt.Errorf("%w: message %d with this id has other data: publish new data under a new id", ErrConflict, first.Sequence)
 	}
 	return err
 }

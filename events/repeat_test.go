@@ -35,7 +35,7 @@ func TestAMessageOfAnEqualIDIsTheSameEventOrAConflict(t *testing.T) {
 		}
 		first := events.Message{Subject: events.EventSubject(c.first), Sequence: 7, Header: header, Body: body}
 		got := events.CheckRepeated(c.now, first)
-		if c.want == "" && got != nil || c.want != "" && (!errors.Is(got, events.ErrConflict) || !strings.Contains(got.Error(), "message 7 of this id") || !strings.Contains(got.Error(), c.want)) {
+		if c.want == "" && got != nil || c.want != "" && (!errors.Is(got, events.ErrConflict) || !strings.Contains(got.Error(), "message 7 with this id") || !strings.Contains(got.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", name, got, c.want)
 		}
 		first.Subject = "events.hparams-ready.taxi.monday.1"

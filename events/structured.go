@@ -16,7 +16,7 @@ import (
 // 32-bit integers, and its errors name no attribute.
 func readStructured(body []byte) (attributes map[string]string, data []byte, err error) {
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"), "[") {
-		return nil, nil, invalid("", "one event a message, no batch", "a JSON list")
+		return nil, nil, invalid("", "one event per message, not a batch", "a JSON list")
 	}
 	var members map[string]json.RawMessage
 	if err := unmarshal("", body, &members); err != nil {
@@ -44,7 +44,7 @@ func structuredData(members map[string]json.RawMessage) ([]byte, error) {
 	}
 	data, err := readBase64(encoded)
 	if err != nil || members["data"] != nil {
-		return nil, invalid("data_base64", "base64 and no data", string(encoded))
+		return nil, invalid("data_base64", "base64, and no member data beside it", string(encoded))
 	}
 	return data, nil
 }

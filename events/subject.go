@@ -215,12 +215,12 @@ func Unescape(token string) (string, error) {
 		b := token[i]
 		if b == '=' {
 			if i+2 >= len(token) {
-				return "", fmt.Errorf("unescape %q: cut off after %d bytes", token, i)
+				return "", fmt.Errorf("unescape %q: incomplete escape at byte %d", token, i)
 			}
 			high, low := strings.IndexByte(escapeDigits, token[i+1]), strings.IndexByte(escapeDigits, token[i+2])
 			b = byte(high<<4 | low)
 			if high < 0 || low < 0 || isToken(b) {
-				return "", fmt.Errorf("unescape %q: %q at byte %d is no escape", token, token[i:i+3], i)
+				return "", fmt.Errorf("unescape %q: %q at byte %d is not an escape", token, token[i:i+3], i)
 			}
 			i += 2
 		} else if !isToken(b) {

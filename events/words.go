@@ -51,7 +51,7 @@ var (
 // not beginning with -.
 func CheckName(field, name string) error {
 	if len(name) > maxName || !nameRE.MatchString(name) {
-		return invalid(field, "1 to 63 of a-z, 0-9 and -, beginning with a letter or digit", name)
+		return invalid(field, "1 to 63 characters of a-z, 0-9 and -, beginning with a letter or digit", name)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func optionalURI(field, uri string) error {
 
 func checkDigest(field, digest string) error {
 	if !digestRE.MatchString(digest) {
-		return invalid(field, "sha256: and 64 hexadecimal digits", digest)
+		return invalid(field, "sha256: followed by 64 hexadecimal digits", digest)
 	}
 	return nil
 }

@@ -166,10 +166,10 @@ func (m *Memory) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
-		return fmt.Errorf("drop dead letter %d: %w", sequence, err)
+		return fmt.Errorf("delete dead letter %d: %w", sequence, err)
 	}
 	if !slices.ContainsFunc(m.dead.messages, func(message events.Message) bool { return message.Sequence == sequence }) {
-		return fmt.Errorf("drop dead letter %d: %w", sequence, events.ErrNotFound)
+		return fmt.Errorf("delete dead letter %d: %w", sequence, events.ErrNotFound)
 	}
 	m.dead.remove(sequence)
 	return nil

@@ -21,10 +21,10 @@ func (m *Memory) Enqueue(ctx context.Context, j events.Job) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
-		return fmt.Errorf("offer job %s: %w", j.ID, err)
+		return fmt.Errorf("enqueue job %s: %w", j.ID, err)
 	}
 	if err := checkSize(body); err != nil {
-		return fmt.Errorf("offer job %s: %w", j.ID, err)
+		return fmt.Errorf("enqueue job %s: %w", j.ID, err)
 	}
 	if subject := events.JobSubject(j); m.jobs.find(subject) == nil {
 		m.jobs.add(subject, nil, body)
@@ -59,7 +59,7 @@ func (m *Memory) Claim(ctx context.Context, f events.Function, classes []string,
 		return false, again
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take a %s job: %w", f, err)
+		return nil, fmt.Errorf("claim a %s job: %w", f, err)
 	}
 	return found, nil
 }

@@ -22,7 +22,7 @@ func (m *Memory) AppendStudy(ctx context.Context, study events.Study, body []byt
 		return 0, fmt.Errorf("append to %s: %w", subject, err)
 	}
 	if last := m.studies.newest(subject); last != after {
-		return 0, fmt.Errorf("append to %s behind %d: %w: it is at %d", subject, after, events.ErrConflict, last)
+		return 0, fmt.Errorf("append to %s after entry %d: %w: it is at %d", subject, after, events.ErrConflict, last)
 	}
 	if err := checkSize(body); err != nil {
 		return 0, fmt.Errorf("append to %s: %w", subject, err)

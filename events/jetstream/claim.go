@@ -144,7 +144,7 @@ func (c *claim) Term(ctx context.Context, reason events.DeadReason) error {
 		return err
 	}
 	if err := c.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("take job %s off its queue: %w", c.id(), c.bus.explain(ctx, err))
+		return fmt.Errorf("remove job %s from its queue: %w", c.id(), c.bus.explain(ctx, err))
 	}
 	c.drop(ctx)
 	return nil

@@ -117,7 +117,7 @@ func (b *Bus) aboutOf(ctx context.Context, message events.Message) (about, error
 func (b *Bus) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	err := b.drop(ctx, sequence)
 	if err != nil {
-		return fmt.Errorf("drop dead letter %d: %w", sequence, b.explain(ctx, err))
+		return fmt.Errorf("delete dead letter %d: %w", sequence, b.explain(ctx, err))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func TestAForeignEndShowsNoMessageOfAnotherStream(t *testing.T) {
 	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
 		t.Fatal(err)
 	}
-	if deadLetter := waitForDead(t, bus, 1)[0]; deadLetter.Message.Subject != "" || !strings.Contains(deadLetter.Reason.Message, "gone") {
+	if deadLetter := waitForDead(t, bus, 1)[0]; deadLetter.Message.Subject != "" || !strings.Contains(deadLetter.Reason.Message, "no longer stored") {
 		t.Errorf("letter %+v, want one that says that its message is gone", deadLetter)
 	}
 }

@@ -46,7 +46,7 @@ func (b *Bus) Delivered(ctx context.Context, reader string) (uint64, error) {
 	defer cancel()
 	info, err := b.consumerInfo(ctx, eventConsumer(reader))
 	if err != nil {
-		return 0, fmt.Errorf("look how far %s has come: %w", reader, err)
+		return 0, fmt.Errorf("read the position of %s: %w", reader, err)
 	}
 	return info.Delivered.Stream, nil
 }

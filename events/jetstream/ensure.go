@@ -96,8 +96,8 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, config jetstream.
 
 func update(ctx context.Context, js jetstream.JetStream, has, wants jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	if fixed := unchangeable(has, wants); fixed != "" {
-		return has, fmt.Errorf("%w: %s, which JetStream can't change in what is there. If something else made it, give Stoker an account of its own; "+
-			"else stop what uses it, `nats stream rm %s`, and apply again: the page on upgrades says what comes back by itself", errFixed, fixed, wants.Name)
+		return has, fmt.Errorf("%w: %s, and JetStream can't change that in an existing stream. If another program created it, give Stoker an account of its own; "+
+			"else stop all programs that use it, run `nats stream rm %s`, and apply again: infra/docs/upgrade.md says which data is restored", errFixed, fixed, wants.Name)
 	}
 	made, err := js.UpdateStream(ctx, over(has, wants))
 	if err != nil {
@@ -107,7 +107,7 @@ func update(ctx context.Context, js jetstream.JetStream, has, wants jetstream.St
 }
 
 // errFixed means that a stream differs in a setting that can't be changed.
-var errFixed = errors.New("it was made another way")
+var errFixed = errors.New("it was created with other settings")
 
 // unchangeable returns in which unchangeable settings streams differ; "" for none.
 func unchangeable(has, wants jetstream.StreamConfig) string {

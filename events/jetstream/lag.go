@@ -39,7 +39,7 @@ func (b *Bus) JobLags(ctx context.Context, functions []events.Function, classes 
 // its class has run, or if streams.yaml names it.
 func (b *Bus) QueueLags(ctx context.Context) ([]Lag, error) {
 	if !b.nc.IsConnected() {
-		return nil, fmt.Errorf("ask for the consumers of %s: the bus is away", events.StreamJobs)
+		return nil, fmt.Errorf("ask for the consumers of %s: not connected to the bus", events.StreamJobs)
 	}
 	stream, err := b.js.Stream(ctx, events.StreamJobs)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *Bus) BucketLag(ctx context.Context, reader string) (Lag, error) {
 // consumer.
 func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
 	if !b.nc.IsConnected() {
-		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", listener, stream)
+		return Lag{}, fmt.Errorf("ask for consumer %s of %s: not connected to the bus", listener, stream)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
@@ -94,7 +94,7 @@ func (b *Bus) ListenLag(ctx context.Context, stream, listener string) (Lag, erro
 // would not help.
 func (b *Bus) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	if !b.nc.IsConnected() {
-		return nil, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)
+		return nil, fmt.Errorf("ask for consumer %s of %s: not connected to the bus", d.Name, d.Stream)
 	}
 	consumer, err := b.consumers.open(ctx, d)
 	return consumer, b.explain(ctx, err)

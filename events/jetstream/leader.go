@@ -96,7 +96,7 @@ func (b *Bus) leaderNext(ctx context.Context, stream string, filters []string, f
 	if len(filters) == 0 {
 		filters = []string{">"}
 	}
-	err = fmt.Errorf("%s behind %d: %w", stream, from, events.ErrNotFound)
+	err = fmt.Errorf("next message of %s from %d: %w", stream, from, events.ErrNotFound)
 	for _, filter := range filters {
 		message, missing := b.leaderMessage(ctx, stream, messageRequest{Sequence: from, NextSubject: filter})
 		if errors.Is(missing, events.ErrNotFound) {

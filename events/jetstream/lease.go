@@ -94,7 +94,7 @@ func (b *Bus) readLease(ctx context.Context, key string) (events.Entry, events.L
 	}
 	lease, err := events.DecodeLease(entry)
 	if err != nil {
-		b.log.Error("lease is waited out, and replaced", "error", err)
+		b.log.Error("lease can't be read; it is replaced after it expires", "error", err)
 	}
 	return entry, lease, nil
 }
@@ -214,7 +214,7 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 			return err
 		}
 	}
-	return fmt.Errorf("write lease: %w %d times", events.ErrConflict, races)
+	return fmt.Errorf("write lease: %w in %d attempts", events.ErrConflict, races)
 }
 
 // reread distinguishes a write of another attempt from one of our own that seemed to have failed,
@@ -226,7 +226,7 @@ func (h *held) reread(ctx context.Context) error {
 	}
 	if entry.Revision == 0 || lease.Holder != h.lease.Holder || lease.Message != h.lease.Message {
 		h.end()
-		return fmt.Errorf("%w: attempt %d has it", events.ErrLeaseLost, lease.Number)
+		return fmt.Errorf("%w: attempt %d holds it", events.ErrLeaseLost, lease.Number)
 	}
 	h.lease = lease
 	h.mark.wrote(entry.Revision)

@@ -71,7 +71,7 @@ func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 	// Like the dispatcher's, whose events it would take.
 	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy {
 		c.forget(d)
-		return fmt.Errorf("consumer %s of %s is no listener's: %w; listen by another name", d.Name, d.Stream, events.ErrConflict)
+		return fmt.Errorf("consumer %s of %s does not belong to a listener: %w; choose another name", d.Name, d.Stream, events.ErrConflict)
 	}
 	if slices.Equal(filtersOf(config), filtersOf(d.config(c.lease))) {
 		return nil

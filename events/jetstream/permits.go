@@ -33,7 +33,7 @@ func Refused(ctx context.Context, address string, opts Options, asked Permits) (
 	for _, pattern := range asked.Publish {
 		refused, err := refusesPublish(ctx, nc, opts.inDomain(example(pattern)))
 		if err != nil {
-			return no, fmt.Errorf("ask whether to publish to %s: %w", pattern, err)
+			return no, fmt.Errorf("check the permission to publish to %s: %w", pattern, err)
 		}
 		if refused {
 			no.Publish = append(no.Publish, pattern)
@@ -42,7 +42,7 @@ func Refused(ctx context.Context, address string, opts Options, asked Permits) (
 	for _, pattern := range asked.Subscribe {
 		refused, err := refusesSubscribe(ctx, nc, pattern)
 		if err != nil {
-			return no, fmt.Errorf("ask whether to listen to %s: %w", pattern, err)
+			return no, fmt.Errorf("check the permission to subscribe to %s: %w", pattern, err)
 		}
 		if refused {
 			no.Subscribe = append(no.Subscribe, pattern)

@@ -64,7 +64,7 @@ func (b *Bus) remember(ctx context.Context, d ConsumerDefinition) {
 		return
 	}
 	if err := b.writePlace(ctx, d); err != nil {
-		b.log.Debug("place of a consumer not kept", "consumer", d.Name, "error", err)
+		b.log.Debug("position of a consumer not saved", "consumer", d.Name, "error", err)
 	}
 }
 
@@ -95,7 +95,7 @@ func (b *Bus) writePlace(ctx context.Context, d ConsumerDefinition) error {
 	defer done()
 	msg := &nats.Msg{Subject: subject, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: value}
 	if _, err := b.js.PublishMsg(ctx, msg); err != nil {
-		return fmt.Errorf("write the place of consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+		return fmt.Errorf("write the position of consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
 	}
 	return nil
 }

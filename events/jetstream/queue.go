@@ -24,7 +24,7 @@ func (b *Bus) Enqueue(ctx context.Context, j events.Job) error {
 	}
 	msg := &nats.Msg{Subject: events.JobSubject(j), Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
 	if _, err := b.once(ctx, events.StreamJobs, msg); err != nil && !errors.Is(err, events.ErrConflict) {
-		return fmt.Errorf("offer job %s: %w", j.ID, err)
+		return fmt.Errorf("enqueue job %s: %w", j.ID, err)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ const turn = 100 * time.Millisecond
 // it never holds a second job; a job of the n-th class may wait for n-1 turns.
 func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
 	if err := checkClasses(classes); err != nil {
-		return nil, fmt.Errorf("take a %s job: %w", f, err)
+		return nil, fmt.Errorf("claim a %s job: %w", f, err)
 	}
 	if err := b.observe(ctx); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wa
 			}
 		}
 		if deadline.Sub(b.opts.Now()) <= 0 {
-			return nil, fmt.Errorf("take a %s job: %w", f, events.ErrEmpty)
+			return nil, fmt.Errorf("claim a %s job: %w", f, events.ErrEmpty)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (b *Bus) Claim(ctx context.Context, f events.Function, classes []string, wa
 // checkClasses also rejects what would be more than one token of a subject.
 func checkClasses(classes []string) error {
 	if len(classes) == 0 {
-		return &events.Invalid{Field: "class", Expected: "at least one"}
+		return &events.Invalid{Field: "class", Expected: "at least one class"}
 	}
 	for _, class := range classes {
 		if err := events.CheckName("class", class); err != nil {

@@ -66,11 +66,11 @@ func (r *refusals) fail(err error, inbox string) bool {
 	if match == nil {
 		return false
 	}
-	subject, why := match[1], fmt.Errorf("%w: not permitted to listen to %s", events.ErrRefused, match[1])
+	subject, why := match[1], fmt.Errorf("%w: not permitted to subscribe to %s", events.ErrRefused, match[1])
 	if !strings.HasPrefix(subject, inbox) {
 		return r.end(why, func(w *waiter) bool { return w.asks(subject) })
 	}
-	why = fmt.Errorf("%w, where answers come: set the prefix of inboxes that this user may listen below", why)
+	why = fmt.Errorf("%w, where replies arrive: set the inbox prefix that this user may subscribe to", why)
 	r.mu.Lock()
 	r.deaf = why
 	r.mu.Unlock()

@@ -98,7 +98,7 @@ func (b *Bus) deniedSubscription(subject string) error {
 	if match := deniedSubscription.FindStringSubmatch(said.Error()); match == nil || match[1] != subject {
 		return nil
 	}
-	return fmt.Errorf("%w: not permitted to listen to %s", events.ErrRefused, subject)
+	return fmt.Errorf("%w: not permitted to subscribe to %s", events.ErrRefused, subject)
 }
 
 // serve handles requests until ctx ends or the connection is closed for good.

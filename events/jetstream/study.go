@@ -17,7 +17,7 @@ func (b *Bus) AppendStudy(ctx context.Context, study events.Study, body []byte, 
 	}
 	msg := &nats.Msg{Subject: events.StudySubject(study), Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
 	if sequence, err = b.behind(ctx, msg, after); err != nil {
-		return 0, fmt.Errorf("append to %s behind %d: %w", msg.Subject, after, err)
+		return 0, fmt.Errorf("append to %s after entry %d: %w", msg.Subject, after, err)
 	}
 	return sequence, nil
 }

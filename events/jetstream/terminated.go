@@ -60,7 +60,7 @@ func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.T
 		return found, nil
 	}
 	if err != nil {
-		return found, fmt.Errorf("look at stream %s: %w", name, b.explain(ctx, err))
+		return found, fmt.Errorf("read the state of stream %s: %w", name, b.explain(ctx, err))
 	}
 	found.former = at.Before(stream.CachedInfo().Created)
 	return found, nil
@@ -69,14 +69,14 @@ func (b *Bus) about(ctx context.Context, name string, sequence uint64, at time.T
 // letter returns the dead letter of an advisory, with the message if its stream still has it. A job
 // is gone with its body.
 func (b *Bus) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
-	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
+	reason := fmt.Sprintf("terminated on consumer %s by a client other than Stoker: %s", a.Consumer, orNone(a.Reason))
 	message, err := events.Message{}, events.ErrNotFound
 	if !former {
 		message, err = b.stored(ctx, a.Stream, a.Sequence)
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		message = events.Message{Stream: a.Stream, Sequence: a.Sequence}
-		reason += "; the message is gone with it"
+		reason += "; the message is no longer stored"
 		err = nil
 	}
 	return events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: reason}}, err

@@ -74,7 +74,7 @@ func TestAJobThatAForeignClientEndedIsADeadLetter(t *testing.T) {
 	if deadLetter.Message.Stream != "JOBS" || deadLetter.Message.Sequence != 1 || deadLetter.Sequence == 0 || deadLetter.Stored.IsZero() {
 		t.Errorf("letter %+v, want one for job message 1", deadLetter)
 	}
-	for _, part := range []string{"train-cpu", "not in the mood", "gone"} {
+	for _, part := range []string{"train-cpu", "not in the mood", "no longer stored"} {
 		if !strings.Contains(deadLetter.Reason.Message, part) {
 			t.Errorf("reason %q does not say %q", deadLetter.Reason.Message, part)
 		}

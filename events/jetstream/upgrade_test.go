@@ -221,9 +221,9 @@ func TestWhatAnOperatorHasSetStays(t *testing.T) {
 func TestAStreamThatCannotBeChangedIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]js.StreamConfig{
-		"make stream EVENTS: it was made another way: it has memory storage, and Stoker needs file storage": {Name: "EVENTS", Subjects: []string{"events.>"}, Storage: js.MemoryStorage},
-		"make stream JOBS: it was made another way: its retention is limits, and Stoker needs workqueue":    {Name: "JOBS", Subjects: []string{"jobs.>"}},
-		"make stream EVENTS: it was made another way: it is sealed":                                         {Name: "EVENTS", Subjects: []string{"events.>"}, Sealed: true},
+		"make stream EVENTS: it was created with other settings: it has memory storage, and Stoker needs file storage": {Name: "EVENTS", Subjects: []string{"events.>"}, Storage: js.MemoryStorage},
+		"make stream JOBS: it was created with other settings: its retention is limits, and Stoker needs workqueue":    {Name: "JOBS", Subjects: []string{"jobs.>"}},
+		"make stream EVENTS: it was created with other settings: it is sealed":                                         {Name: "EVENTS", Subjects: []string{"events.>"}, Sealed: true},
 		"make stream EVENTS: ": {Name: "THEIRS", Subjects: []string{"events.mine"}},
 	} {
 		server := startBus(t)

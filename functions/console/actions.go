@@ -94,7 +94,7 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 	return func(r *http.Request) (template.URL, error) {
 		number, err := strconv.ParseUint(r.PostFormValue("number"), 10, 64)
 		if err != nil {
-			return "", badRequest("number: expected that of a dead letter")
+			return "", badRequest("number: expected the number of a dead letter")
 		}
 		deadLetter, err := c.deadLetter(r.Context(), number)
 		if err != nil {
@@ -128,5 +128,5 @@ func (c *Console) deadLetter(ctx context.Context, number uint64) (events.DeadLet
 			return deadLetter, nil
 		}
 	}
-	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or dropped.", number)
+	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or deleted.", number)
 }

@@ -213,7 +213,7 @@ func TestBrowserPressesRerun(t *testing.T) {
 	if pressed.URL != w.url+"/run?pipeline=penguin&run=given-up-2" || len(pressed.Errors) > 0 || !strings.Contains(pressed.Text, "transform.ready") {
 		t.Errorf("%+v", pressed)
 	}
-	if len(pressed.Asked) != 1 || !strings.HasPrefix(pressed.Asked[0], "Start the inputs of run given-up again") {
+	if len(pressed.Asked) != 1 || !strings.HasPrefix(pressed.Asked[0], "Run the inputs of run given-up again") {
 		t.Errorf("the page asked %q", pressed.Asked)
 	}
 	w.dispatched()

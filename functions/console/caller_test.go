@@ -107,7 +107,7 @@ func TestAReadOnlyConsoleIsReadByItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	without := func(o *Options) { o.Token = "" }
 	status, body := ofUser(t, false, without).get("/")
-	if status != http.StatusForbidden || !strings.Contains(body, "read by its own user alone") || strings.Contains(body, "/token") {
+	if status != http.StatusForbidden || !strings.Contains(body, "only its own user can read it") || strings.Contains(body, "/token") {
 		t.Errorf("another user: %d\n%s", status, body)
 	}
 	if status, _ := ofUser(t, true, without).get("/"); status != http.StatusOK {

@@ -19,7 +19,7 @@ func TestARunIsSeenFromItsFirstEventToItsModel(t *testing.T) {
 	w.dispatched()
 	const page = "/run?pipeline=penguin&run=a%2Fb+c"
 	w.sees("/", "a/b c", "waiting", "waits for transform.ready", page[:5])
-	w.sees(page, "Still to come", "transform.ready")
+	w.sees(page, "Missing: ", "transform.ready")
 	w.publish(ready("a/b c"))
 	w.dispatched()
 	w.sees("/", "queued", "waits for a worker of class cpu")
@@ -118,7 +118,7 @@ func TestRunsAreFound(t *testing.T) {
 		}
 	}
 	_, body := w.get("/?pipeline=other")
-	if !strings.Contains(body, "No run is like that") {
+	if !strings.Contains(body, "No run matches") {
 		t.Error(body)
 	}
 }

@@ -89,7 +89,7 @@ func TestTheNumberOfRunsInMemoryIsBounded(t *testing.T) {
 	for i := range 100 {
 		w.publish(trained(fmt.Sprintf("run-%03d", i)))
 	}
-	w.sees("/", "older runs are left out", "run-099")
+	w.sees("/", "older runs are not shown", "run-099")
 	if known := w.model.snapshot(); len(known) > 21 {
 		t.Errorf("%d runs are kept", len(known))
 	}

@@ -45,7 +45,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		if !c.isOurs(r.Host) {
-			http.Error(w, "unknown host "+hostOf(r.Host)+": name it when the console is started, with --host", http.StatusMisdirectedRequest)
+			http.Error(w, "unknown host "+hostOf(r.Host)+": start the console with --host for this name", http.StatusMisdirectedRequest)
 			return
 		}
 		inner.ServeHTTP(w, r)
@@ -63,20 +63,20 @@ func isSameSite(r *http.Request) bool {
 // that could have been the console's user.
 func (c *Console) askForToken(w http.ResponseWriter, r *http.Request) {
 	enter := "/token?then=" + url.QueryEscape(r.URL.RequestURI())
-	view := errorView{Status: http.StatusForbidden, Title: "This console is not yours to read"}
+	view := errorView{Status: http.StatusForbidden, Title: "You may not read this console"}
 	switch hasToken := c.sessions.hasToken(); {
 	case hasToken && !c.asksOwners():
 		http.Redirect(w, r, enter, http.StatusSeeOther)
 		return
 	case hasToken:
-		view.Message = "It belongs to another user of this machine, or a proxy has forwarded this request. To read here, enter the token: the " +
-			"console printed it when it started, and its user may give it to you."
+		view.Message = "It belongs to another user of this machine, or a proxy forwarded this request. To read it, enter the token: the " +
+			"console printed it when it started, and its user can give it to you."
 		view.Enter = template.URL(enter)
 	case c.asksOwners():
-		view.Message = "It belongs to another user of this machine, or a proxy has forwarded this request. It was started without a token, so that " +
-			"it is read by its own user alone."
+		view.Message = "It belongs to another user of this machine, or a proxy forwarded this request. It was started without a token, so only " +
+			"its own user can read it."
 	default:
-		view.Message = "It was started without a token, so that nobody can show that they may read it."
+		view.Message = "It was started without a token, so nobody can log in to read it."
 	}
 	w.Header().Set("Connection", "close") // the connection will not be used again
 	c.show(w, r, view.Status, "error", view)

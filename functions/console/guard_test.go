@@ -96,7 +96,7 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	if status, body := w.post("/dead/retry", form, w.trusted); status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, body)
 	}
-	w.sees("/dead", "Everything that came could be handled")
+	w.sees("/dead", "There are no dead letters")
 	w.sees("/", "queued")
 	if status, _ := w.post("/dead/drop", form, w.trusted); status != http.StatusNotFound {
 		t.Errorf("a letter that is gone was dropped: %d", status)
@@ -131,7 +131,7 @@ func TestTheTokenIsEnteredOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	began := time.Now()
-	if status, body := w.post("/token", url.Values{"token": {"wrong"}}); status != http.StatusUnauthorized || !strings.Contains(body, "not the token") {
+	if status, body := w.post("/token", url.Values{"token": {"wrong"}}); status != http.StatusUnauthorized || !strings.Contains(body, "Wrong token") {
 		t.Errorf("a wrong one: %d", status)
 	}
 	if time.Since(began) < wrongPause {

@@ -183,7 +183,7 @@ func depths(graph lineage.Graph) map[string]int {
 func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 	l := layOut(graph)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="lineage" width="%g" height="%g" viewBox="0 0 %[1]g %[2]g" role="group" aria-label="What made the model, from the data at the left">`, l.width, l.height)
+	fmt.Fprintf(&b, `<svg class="lineage" width="%g" height="%g" viewBox="0 0 %[1]g %[2]g" role="group" aria-label="Lineage of the model, with the data at the left">`, l.width, l.height)
 	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>`)
 	for _, w := range l.ways {
 		w.draw(&b)

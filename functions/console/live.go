@@ -40,7 +40,7 @@ func (c *Console) live(p page) http.HandlerFunc {
 		release, ok := c.streams.acquire(r)
 		if !ok {
 			w.Header().Set("Retry-After", strconv.Itoa(int(comeBack/time.Second)))
-			http.Error(w, "too many pages follow already", http.StatusServiceUnavailable)
+			http.Error(w, "too many pages are open: close some", http.StatusServiceUnavailable)
 			return
 		}
 		defer release()

@@ -243,6 +243,6 @@ func TestARunThatWasLeftOutIsCompared(t *testing.T) {
 	for i := range 10 {
 		w.publish(trained(fmt.Sprintf("run-%d", i)))
 	}
-	w.sees("/", "older runs are left out", "run-9")
+	w.sees("/", "older runs are not shown", "run-9")
 	w.sees("/compare?run=penguin/oldest", "loss by step", "0.875")
 }

@@ -88,7 +88,7 @@ func (t *logTail) add(p events.Progress) {
 		return // read before
 	}
 	if t.any && part.Offset > t.next {
-		fmt.Fprintf(&t.text, "\n... %d bytes were not heard ...\n", part.Offset-t.next)
+		fmt.Fprintf(&t.text, "\n... %d bytes were not received ...\n", part.Offset-t.next)
 	}
 	t.any, t.next = true, part.Offset+int64(part.Bytes)
 	t.text.WriteString(part.Text)

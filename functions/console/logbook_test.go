@@ -58,7 +58,7 @@ func monday(t *testing.T) (*world, *printer) {
 func TestWhatARunPrintsIsShownWhileItTrains(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
-	w.sees(mondayPage, "The whole log is kept in the store when the job has ended")
+	w.sees(mondayPage, "The whole log is stored when the job has ended")
 	module.print("\x1b[31mepoch 1\x1b[0m of <b>9</b>\npassword=hunter2\n")
 	body := w.sees(mondayPage, "epoch 1 of &lt;b&gt;9&lt;/b&gt;", " data-end ")
 	if strings.Contains(body, "hunter2") || strings.Contains(body, "\x1b") {
@@ -66,7 +66,7 @@ func TestWhatARunPrintsIsShownWhileItTrains(t *testing.T) {
 	}
 	module.offset += 100
 	module.print("epoch 3\n")
-	w.sees(mondayPage, "epoch 1", "... 100 bytes were not heard ...", "epoch 3")
+	w.sees(mondayPage, "epoch 1", "... 100 bytes were not received ...", "epoch 3")
 	module.report.Attempt, module.number, module.offset = "another", 0, 0
 	module.print("begun anew\n")
 	if body = w.sees(mondayPage, "begun anew"); strings.Contains(body, "epoch 3") {

@@ -42,7 +42,7 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 	}
 	asked := slices.Compact(slices.Sorted(slices.Values(r.Form["run"])))
 	if len(asked) > mostCompared {
-		view.Notes = append(view.Notes, "Eight runs are compared at most; the first eight are shown.")
+		view.Notes = append(view.Notes, "At most eight runs can be compared; the first eight are shown.")
 		asked = asked[:mostCompared]
 	}
 	var all []chart

@@ -110,7 +110,7 @@ func (c *Console) deadLetterPage() page {
 		build: func(r *http.Request) (any, error) {
 			number, err := strconv.ParseUint(r.FormValue("number"), 10, 64)
 			if err != nil {
-				return nil, badRequest("number: expected that of a dead letter")
+				return nil, badRequest("number: expected the number of a dead letter")
 			}
 			deadLetter, err := c.deadLetter(r.Context(), number)
 			if err != nil {
@@ -134,12 +134,12 @@ func (c *Console) deadLetterView(deadLetter events.DeadLetter) deadLetterView {
 		view.Causes = append(view.Causes, causeView{cause.Sequence, cause.Subject, bodyText(cause)})
 	}
 	f, number := frame{c: c}, strconv.FormatUint(deadLetter.Sequence, 10)
-	view.Command = []commandLine{{"Try it again" + asOf(view.Revision) + ", once the cause is mended", f.Command("dead retry", number)}}
+	view.Command = []commandLine{{"Retry it" + asOf(view.Revision) + ", once the cause is fixed", f.Command("dead retry", number)}}
 	if view.Revision != 0 && view.Applied != 0 {
 		rerun := f.Command("runs rerun", quoted(view.Run), "--pipeline", view.Pipeline)
 		view.Command = append(view.Command, commandLine{"Start the run's inputs again" + asOf(view.Applied) + ", which is applied now", rerun})
 	}
-	view.Command = append(view.Command, commandLine{"Give it up", f.Command("dead drop", number)})
+	view.Command = append(view.Command, commandLine{"Delete it", f.Command("dead drop", number)})
 	return view
 }
 
@@ -150,7 +150,7 @@ func bodyText(m events.Message) string {
 		text = indented(mask.JSON(m.Body))
 	}
 	if m.Cut != nil {
-		text += "\n… (cut: the whole has " + bytesText(int64(m.Cut.Bytes)) + ")"
+		text += "\n… (truncated: the full text has " + bytesText(int64(m.Cut.Bytes)) + ")"
 	}
 	return mask.Text(text)
 }

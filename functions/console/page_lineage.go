@@ -70,8 +70,8 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	view.Picture = c.drawLineage(graph)
 	f := frame{c: c}
 	view.Commands = []commandLine{
-		{"The same in a terminal, or as JSON", f.Command("lineage", quoted(view.Name))},
-		{"Make the model again, and compare", f.Command("reproduce", quoted(view.Name))},
+		{"Show it in a terminal, or as JSON", f.Command("lineage", quoted(view.Name))},
+		{"Train the model again, and compare", f.Command("reproduce", quoted(view.Name))},
 	}
 	return view, nil
 }

@@ -129,7 +129,7 @@ func (c *Console) pipelineView(name string) (view pipelineView, err error) {
 	f := frame{c: c}
 	view.Command = []commandLine{
 		{"Publish an event to it", f.Command("publish EVENT.json --kind transform.ready --pipeline", name, "--run NAME")},
-		{map[bool]string{true: "Let its runs go on", false: "Hold its runs"}[view.Paused], f.Command(map[bool]string{true: "resume", false: "pause"}[view.Paused], name)},
+		{map[bool]string{true: "Resume its runs", false: "Hold its runs"}[view.Paused], f.Command(map[bool]string{true: "resume", false: "pause"}[view.Paused], name)},
 	}
 	return view, nil
 }

@@ -306,27 +306,27 @@ func (v *runView) addCommands(c *Console) {
 		add("Copy the model", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline))
 		add("Serve it with TensorFlow Serving", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./serving/"+v.Pipeline, "--serving")+
 			" &&\ntensorflow_model_server --rest_api_port=8501 --model_name="+v.Pipeline+` --model_base_path="$PWD/serving/`+v.Pipeline+`"`)
-		add("Look into its curves with TensorBoard", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline, "--model-run")+
+		add("Show its curves in TensorBoard", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline, "--model-run")+
 			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
 	case runs.Failed, runs.Cancelled, runs.Expired:
-		add("All that is known of it", f.Command("runs show", name, of))
+		add("Show all details", f.Command("runs show", name, of))
 		if v.DeadLetter != 0 {
-			add("Try it again"+asOf(v.Revision)+", once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.DeadLetter, 10)))
+			add("Retry it"+asOf(v.Revision)+", once the cause is fixed", f.Command("dead retry", strconv.FormatUint(v.DeadLetter, 10)))
 		} else if v.Job != "" {
-			add("Train it anew"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
+			add("Train it again"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
 		}
 		if v.Applied != 0 {
-			add("Start its inputs again"+asOf(v.Applied)+", which is applied now", f.Command("runs rerun", name, of))
+			add("Run its inputs again"+asOf(v.Applied)+", which is applied now", f.Command("runs rerun", name, of))
 		}
 	case runs.Held:
 		if v.Position != nil && v.Position.Paused {
-			add("Let the pipeline's runs go on", f.Command("resume", v.Pipeline))
+			add("Resume the pipeline's runs", f.Command("resume", v.Pipeline))
 		}
-		add("Give it up", f.Command("cancel", name, of))
+		add("Cancel it", f.Command("cancel", name, of))
 	case runs.Unclear:
-		add("What is known of it", f.Command("runs show", name, of))
+		add("Show its details", f.Command("runs show", name, of))
 	default:
-		add("Give it up", f.Command("cancel", name, of))
+		add("Cancel it", f.Command("cancel", name, of))
 	}
 }
 
@@ -355,7 +355,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Time
 	text, whole, err := c.tail(ctx, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		view.LogNote = "The store has no log of this run any more."
+		view.LogNote = "The log of this run is no longer in the store."
 	case err != nil:
 		view.LogNote = "The log can't be read: " + err.Error()
 	default:
@@ -365,11 +365,11 @@ func (c *Console) addLog(ctx context.Context, view *runView, timeline *runs.Time
 
 // addLiveLog is addLog for a run in progress, or one that waits for its job.
 func (c *Console) addLiveLog(ctx context.Context, view *runView) {
-	const kept = "The whole log is kept in the store when the job has ended."
+	const kept = "The whole log is stored when the job has ended."
 	view.LogNote = kept
 	text, err := c.logs.end(ctx, job{key{Pipeline: view.Pipeline, Run: view.Run}, view.Job})
 	if err != nil {
-		view.LogNote = "What it prints can't be read now: " + mask.Text(err.Error()) + ". " + kept
+		view.LogNote = "The output can't be read now: " + mask.Text(err.Error()) + ". " + kept
 		return
 	}
 	view.Log, view.LogLive = mask.Text(runs.PlainText(text)), text != ""

@@ -104,15 +104,15 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 func (m *model) waits() (list []string) {
 	away, reading := m.Status()
 	if away != "" {
-		return []string{"The bus does not answer; what stands here is what was known last. " + away}
+		return []string{"The bus does not answer; this page shows the last known state. " + away}
 	}
 	if reading {
-		list = append(list, "Still reading what is on the bus.")
+		list = append(list, "Still reading the events on the bus.")
 	}
 	dropped := 0
 	m.View(func(x *runs.Index) { dropped = x.Dropped() })
 	if dropped > 0 {
-		list = append(list, fmt.Sprintf("%d older runs are left out here; the command line lists all.", dropped))
+		list = append(list, fmt.Sprintf("%d older runs are not shown here; the command line lists all.", dropped))
 	}
 	return list
 }
@@ -162,9 +162,9 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name 
 
 // refuse refuses a request with a reason.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	title := "That did not work"
+	title := "The request failed"
 	if status == http.StatusNotFound {
-		title = "Not here"
+		title = "Not found"
 	}
 	c.show(w, r, status, "error", errorView{Status: status, Title: title, Message: message})
 }
@@ -186,7 +186,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f fr
 	var out bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&out, "frame", f); err != nil {
 		c.opts.Logger.Error("page not rendered", "page", f.template, "error", err)
-		http.Error(w, "the page could not be made: see the console's log", http.StatusInternalServerError)
+		http.Error(w, "the page could not be rendered: see the console's log", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -36,11 +36,11 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if err := w.model.readDead(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.sees("/dead-letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Try it again with revision 1 of the pipeline",
+	w.sees("/dead-letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Retry it with revision 1 of the pipeline",
 		"runs rerun monday --pipeline penguin")
 	const page = "/run?pipeline=penguin&run=monday"
-	body := w.sees(page, "Try it again with revision 1 of the pipeline", "again with revision 2 of the pipeline, which is applied now",
-		"ignored: the run has its transform.ready already: event 1")
+	body := w.sees(page, "Retry it with revision 1 of the pipeline", "again with revision 2 of the pipeline, which is applied now",
+		"ignored: the run already has its transform.ready: event 1")
 	if strings.Contains(body, `action="/rerun"`) {
 		t.Error("the button is shown without permission to act")
 	}

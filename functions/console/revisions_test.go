@@ -42,7 +42,7 @@ func TestRevisionsAreListedAndCompared(t *testing.T) {
 	if strings.Contains(body, "hunter") {
 		t.Error("the page shows a secret")
 	}
-	w.sees("/revisions?name=penguin&to=1", "There is no revision before it to compare it with.", "Revision 1")
+	w.sees("/revisions?name=penguin&to=1", "There is no earlier revision to compare it with.", "Revision 1")
 	w.sees("/revisions?name=penguin&from=2&to=2", "Nothing has changed.")
 
 	for path, status := range map[string]int{
@@ -81,7 +81,7 @@ func TestOfManyRevisionsTheNewestAreListed(t *testing.T) {
 	for seed := range maxRevisions + 5 {
 		w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: "+strconv.Itoa(seed+1), 1))
 	}
-	body := w.sees("/revisions?name=penguin&to=2", "5 older revisions are left out", "From revision 1 to 2", "<option selected>2</option>", "<option selected>1</option>")
+	body := w.sees("/revisions?name=penguin&to=2", "5 older revisions are not shown", "From revision 1 to 2", "<option selected>2</option>", "<option selected>1</option>")
 	if rows := strings.Count(body, `<th scope="row">`); rows != maxRevisions {
 		t.Errorf("%d rows", rows)
 	}

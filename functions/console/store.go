@@ -68,7 +68,7 @@ func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
 		return logged{}, err
 	}
 	if size > maxLogBytes {
-		return logged{note: fmt.Sprintf("The run's log has %s: too large for this page, not for TensorBoard.", bytesText(size))}, nil
+		return logged{note: fmt.Sprintf("The run's log has %s: too large for this page, but not for TensorBoard.", bytesText(size))}, nil
 	}
 	log := &tfevents.Log{}
 	for _, file := range files {
@@ -204,7 +204,7 @@ func (c *Console) ours(address string) (storage.Ref, error) {
 		return ref, err
 	}
 	if _, below := ref.Below(c.opts.Root); !below {
-		return ref, fmt.Errorf("%s is not below %s, where this console looks", ref, c.opts.Root)
+		return ref, fmt.Errorf("%s is not below %s, the root of this console", ref, c.opts.Root)
 	}
 	return ref, nil
 }

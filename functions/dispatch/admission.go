@@ -188,7 +188,7 @@ func (d *Dispatcher) only(run string, failed []runError) (own error) {
 			own = f.err
 			continue
 		}
-		d.log.Warn("run is held up; the next sweep tries again", "run", f.run, "error", f.err)
+		d.log.Warn("run not admitted; the next sweep retries", "run", f.run, "error", f.err)
 	}
 	return own
 }

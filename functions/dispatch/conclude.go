@@ -67,7 +67,7 @@ func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 	})
 	event.Trace, event.TraceState = run.Last().Trace, run.Last().TraceState
 	if err := d.publish(ctx, event); err != nil {
-		return run, fmt.Errorf("announce the end of run %s of %s: %w", run.Run, run.Pipeline, err)
+		return run, fmt.Errorf("publish the outcome of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
 	d.log.InfoContext(ctx, "run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
 	announced, err := d.swap(ctx, run, run.Announced())
@@ -86,7 +86,7 @@ func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 func (d *Dispatcher) publish(ctx context.Context, event events.Event) error {
 	_, err := d.bus.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {
-		d.log.WarnContext(ctx, "event was published by another source", "pipeline", event.Pipeline, "run", event.Run, "event", event.ID, "error", err)
+		d.log.WarnContext(ctx, "event was already published by another source", "pipeline", event.Pipeline, "run", event.Run, "event", event.ID, "error", err)
 		return nil
 	}
 	return err
@@ -110,7 +110,7 @@ func (d *Dispatcher) skipSearch(ctx context.Context, run held, current deployed)
 		event = events.NewHParamsReused(skipped, last)
 	}
 	if err := d.publish(ctx, event); err != nil {
-		return fmt.Errorf("publish that the tuning of run %s of %s is skipped: %w", run.Run, run.Pipeline, err)
+		return fmt.Errorf("publish the skipped tuning of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 		case errors.Is(err, events.ErrClosed):
 			return err
 		}
-		d.log.WarnContext(ctx, "events are not followed; trying again", "error", err)
+		d.log.WarnContext(ctx, "events not followed; retrying", "error", err)
 		sleep(ctx, retryDelay)
 	}
 	return nil
@@ -166,7 +166,7 @@ func sleep(ctx context.Context, length time.Duration) {
 func (d *Dispatcher) handBack(ctx context.Context, delivery events.EventDelivery, why error) error {
 	recorded := delivery.Recorded()
 	if ctx.Err() != nil {
-		d.log.InfoContext(ctx, "event handed back: this dispatcher stops", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject)
+		d.log.InfoContext(ctx, "event handed back: this dispatcher is stopping", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 		return errors.Join(why, delivery.Nak(ctx, 0))

@@ -162,7 +162,7 @@ func (d *Dispatcher) reenqueue(ctx context.Context, run held, current deployed) 
 	stage := run.Current()
 	job, err := d.job(ctx, run.Join, stage.Function, current, stage.Retry)
 	if err == nil && job.ID != stage.Job {
-		err = fmt.Errorf("what its join has pinned makes job %s now", job.ID)
+		err = fmt.Errorf("the inputs in its join now give job %s", job.ID)
 	}
 	if err == nil {
 		err = d.bus.Enqueue(caused(ctx, run), job)

@@ -212,7 +212,7 @@ func (d *Dispatcher) trained(ctx context.Context, pipeline, run string) (found h
 		return found, current, err
 	}
 	if found.State != join.Complete && found.State != join.Dispatched {
-		return found, current, fmt.Errorf("run %s of %s is %s: it has no job that could be done again", run, pipeline, found.State)
+		return found, current, fmt.Errorf("run %s of %s is %s: it has no job to repeat", run, pipeline, found.State)
 	}
 	current, err = d.pipeline(ctx, pipeline)
 	return found, current, err

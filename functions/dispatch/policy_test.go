@@ -73,7 +73,7 @@ func TestARunThatBringsItsOwnHyperparametersGetsNoOthers(t *testing.T) {
 func TestARunWithNothingToReuseEnds(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{
-		"latest": "incomplete: tuning failed: tuning is skipped, and the pipeline has no earlier hyperparameters to reuse; the pipeline has no earlier hyperparameters to go on with",
+		"latest": "incomplete: tuning failed: tuning is skipped, and the pipeline has no earlier hyperparameters to reuse; the pipeline has no earlier hyperparameters to use instead",
 		"fail":   "incomplete: tuning failed: tuning is skipped, and the pipeline has no earlier hyperparameters to reuse; the pipeline's tuner.on_failed is fail",
 	} {
 		bus, d := setup(t, fmt.Sprintf(tuning, policy))

@@ -32,7 +32,7 @@ func (d *Dispatcher) readWhole(ctx context.Context, current deployed, run string
 // not in the log is lost: which revision of the pipeline was pinned, and which event was handled
 // again after it was refused.
 func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed) (held, error) {
-	d.log.ErrorContext(ctx, "join is rebuilt from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
+	d.log.ErrorContext(ctx, "join rebuilt from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
 	j, err := d.remembered(ctx, broken, current)
 	if err != nil {
 		return held{}, fmt.Errorf("rebuild the join of run %s of %s: %w", broken.Run, broken.Pipeline, err)
@@ -119,7 +119,7 @@ func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (join.Join,
 		return join.Join{}, err
 	}
 	if j.State != join.Complete {
-		return join.Join{}, fmt.Errorf("by the log it is %s: there is no job that it could have", j.State)
+		return join.Join{}, fmt.Errorf("according to the log it is %s and has no job", j.State)
 	}
 	return d.dispatched(ctx, j, current)
 }
@@ -229,7 +229,7 @@ func (s *sweep) beginReplay(ctx context.Context) (knownJoins, error) {
 	s.rechecked.mu.Lock()
 	defer s.rechecked.mu.Unlock()
 	if lost {
-		s.log.ErrorContext(ctx, "the bus has lost joins that it had acknowledged; the latest events are compared with the joins", "join", s.rechecked.key)
+		s.log.ErrorContext(ctx, "the bus has lost acknowledged joins; comparing the latest events with the joins", "join", s.rechecked.key)
 		s.rechecked.key, s.rechecked.revision, s.rechecked.done = "", 0, false
 	}
 	if s.rechecked.done {
@@ -286,4 +286,4 @@ func (s *sweep) replayEvent(ctx context.Context, recorded events.Recorded, joins
 	return s.repaired(ctx, lost)
 }
 
-var errLost = errors.New("the log has events of the run, and the bus has lost its join")
+var errLost = errors.New("the bus has lost the join of a run that has events in the log")

@@ -26,7 +26,7 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 			err = d.sweepSafely(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			d.log.WarnContext(ctx, "sweep not finished; the next one does the rest", "error", err)
+			d.log.WarnContext(ctx, "sweep incomplete; the next one continues", "error", err)
 		}
 		interval = max(d.SweepEvery, sweepShare*time.Since(began))
 	}

@@ -25,7 +25,7 @@ func (x *Executor) cancel(ctx context.Context, task worker.Task, c Component) ([
 	defer cancel()
 	e, err := x.Identify(ctx, task, c)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind != events.FailureUnavailable {
-		return nil, cancelled(fmt.Errorf("cancelled; nothing could have come of it: %w", err))
+		return nil, cancelled(fmt.Errorf("cancelled; it could not have succeeded: %w", err))
 	}
 	if err != nil {
 		return nil, err

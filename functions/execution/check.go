@@ -29,7 +29,7 @@ func (a *Attempt) CheckFiles(ctx context.Context, q modelcheck.Question, r pipel
 	defer span.End(&err)
 	question, err := json.Marshal(a.question(q))
 	if err != nil {
-		return answer, fmt.Errorf("write what is to be checked: %w", err)
+		return answer, fmt.Errorf("write the request of a check: %w", err)
 	}
 	limits := runner.Limits{
 		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.executor.opts.Grace,

@@ -43,7 +43,7 @@ func (a *Attempt) loadCheckpoint(ctx context.Context) error {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	for _, why := range loaded.Passed {
-		e.Log.WarnContext(ctx, "a checkpoint is skipped", "error", why)
+		e.Log.WarnContext(ctx, "checkpoint skipped", "error", why)
 	}
 	a.mayHaveCheckpoints = loaded.Found() || len(loaded.Passed) > 0 || a.Task.Attempt.Number > 1
 	if !loaded.Found() {
@@ -84,7 +84,7 @@ func (a *Attempt) RemoveCheckpoints(ctx context.Context) {
 	a.stopCheckpointer(true)
 	if a.mayHaveCheckpoints {
 		if err := storage.RemoveCheckpoints(ctx, a.Execution.fenced, a.Execution.place("")); err != nil {
-			a.Execution.Log.WarnContext(ctx, "checkpoints are left in the store", "error", err)
+			a.Execution.Log.WarnContext(ctx, "checkpoints not removed from the store", "error", err)
 		}
 	}
 	for _, part := range a.obsolete {
@@ -151,7 +151,7 @@ func (c *Checkpointer) start(ctx context.Context, grace time.Duration) {
 
 var (
 	errCommitted  = errors.New("the execution is committed")
-	errNoTimeLeft = errors.New("no time left to upload it")
+	errNoTimeLeft = errors.New("no time left to upload the checkpoint")
 )
 
 // stopAfter stops the uploads of an attempt that has ended by a cause.
@@ -198,7 +198,7 @@ func (c *Checkpointer) Save(m module.Message) {
 		c.log.Debug("files changed while a checkpoint was copied; the next scan tries again", "step", m.Step, "error", err)
 		return
 	case err != nil:
-		c.log.Warn("a checkpoint is not saved", "step", m.Step, "error", err)
+		c.log.Warn("checkpoint not saved", "step", m.Step, "error", err)
 		return
 	}
 	if c.scan != nil {
@@ -299,9 +299,9 @@ func (c *Checkpointer) upload(ctx context.Context, snap snapshot) {
 		c.log.DebugContext(ctx, "checkpoint saved", "step", snap.step, "number", saved.Number)
 	case errors.Is(context.Cause(ctx), errCommitted):
 	case errors.Is(err, storage.ErrSuperseded):
-		c.log.InfoContext(ctx, "a checkpoint of another attempt is newer", "step", snap.step, "error", err)
+		c.log.InfoContext(ctx, "another attempt has a newer checkpoint", "step", snap.step, "error", err)
 	default:
-		c.log.WarnContext(ctx, "a checkpoint is not saved; the one before it is still there", "step", snap.step, "error", err)
+		c.log.WarnContext(ctx, "checkpoint not saved; the previous one is kept", "step", snap.step, "error", err)
 	}
 }
 

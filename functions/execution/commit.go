@@ -32,7 +32,7 @@ func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, err
 		e.replaced = nil
 		return nil, nil
 	case errors.Is(err, storage.ErrIncomplete):
-		e.Log.WarnContext(ctx, "a committed execution has lost files; it is done again", "error", err)
+		e.Log.WarnContext(ctx, "committed execution has lost files; repeating it", "error", err)
 		e.replaces(commit, commit.Generation+1)
 		return nil, nil
 	case err != nil:
@@ -54,7 +54,7 @@ func (x *Executor) committed(ctx context.Context, e *Execution) (*Committed, err
 func (x *Executor) found(ctx context.Context, e *Execution, commit storage.Commit, manifest storage.Manifest) (*Committed, error) {
 	noted, err := storage.Found(ctx, e.fenced, e.root, commit, e.attempt)
 	if err != nil {
-		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("take a result that is there: %w", err))
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("reuse an existing result: %w", err))
 	}
 	if !noted { // the commit is being removed, or another attempt found it too
 		return x.committed(ctx, e)
@@ -68,7 +68,7 @@ func (x *Executor) raise(ctx context.Context, e *Execution, commit storage.Commi
 	next := commit
 	next.Generation = e.Job.Generation
 	if _, _, err := storage.Recommit(ctx, e.fenced, e.root, commit, next); err != nil {
-		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("count a result anew: %w", err))
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("raise the generation of a result: %w", err))
 	}
 	return x.committed(ctx, e)
 }
@@ -112,7 +112,7 @@ func (x *Executor) putCommit(ctx context.Context, e Execution, c storage.Commit)
 // they are left to garbage collection.
 func (x *Executor) discard(ctx context.Context, e Execution, attempt string, outputs ...string) {
 	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
-		e.Log.WarnContext(ctx, "a lost attempt is left in the store", "error", err)
+		e.Log.WarnContext(ctx, "attempt without a commit not removed from the store", "error", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func (a *Attempt) earlier(ctx context.Context, c Component) (*Committed, error) 
 		}
 		marked, err := storage.Found(ctx, e.fenced, place.Root, commit, e.attempt)
 		if err != nil {
-			return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("take earlier execution %s: %w", place.Execution, err))
+			return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("reuse earlier execution %s: %w", place.Execution, err))
 		}
 		if marked {
 			return &Committed{Commit: commit, Manifest: manifest, Reused: true}, nil

@@ -129,7 +129,7 @@ func (w Workspace) copyRewrittenFile(from, name, to string) error {
 		}
 		time.Sleep(copyPause << try / 2)
 	}
-	return fmt.Errorf("%s is rewritten all the time", name)
+	return fmt.Errorf("%s is rewritten continuously", name)
 }
 
 // readOfModule reads a small file in a directory that a module may write to.

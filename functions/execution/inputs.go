@@ -93,7 +93,7 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	for i, artifact := range examples {
 		for _, split := range splits {
 			if !artifact.Has(split) {
-				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the event lists: %s",
+				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among the splits of the event: %s",
 					key, i, split, strings.Join(artifact.SplitNames(), ", ")))
 			}
 			dir := path.Join(fmt.Sprintf("examples-%d", i), SplitFolder+split)
@@ -180,7 +180,7 @@ func (x *Executor) explain(ctx context.Context, in Input, err error) error {
 // missing returns an error that says where nothing was found, and what to do. It leaves out the
 // store's own error, which repeats the address twice.
 func missing(in Input, err error) error {
-	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish an event with the right address "+
+	return inWords{fmt.Sprintf("%s: no object or folder exists at %s: upload it and retry, or publish an event with the correct address "+
 		"under another run", in.Key, in.Listing.Ref), err}
 }
 

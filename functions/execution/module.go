@@ -52,8 +52,8 @@ func (x *Executor) fetch(ctx context.Context, ref storage.Ref) (string, error) {
 	listing, err := storage.List(ctx, x.store, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return "", InputFailure(inWords{fmt.Sprintf("module: there is no object and no folder at %s: put it there and try again, or apply the "+
-			"pipeline with the right address and publish the events under another run", ref), err})
+		return "", InputFailure(inWords{fmt.Sprintf("module: no object or folder exists at %s: upload it and retry, or apply the "+
+			"pipeline with the correct address and publish the events under another run", ref), err})
 	case err != nil:
 		return "", StoreFailure(fmt.Errorf("module: %w", err))
 	}

@@ -246,7 +246,7 @@ func TestWhoseFaultAModuleIsThatCannotBeRead(t *testing.T) {
 		kind          events.FailureKind
 		want          string
 	}{
-		{"missing", "s3://modules/none.py", plainly, events.FailureInput, "module: there is no object and no folder at s3://modules/none.py: put it there"},
+		{"missing", "s3://modules/none.py", plainly, events.FailureInput, "module: no object or folder exists at s3://modules/none.py: upload it"},
 		{"no address", "s3:///x.py", plainly, events.FailureInput, "module: "},
 		{"of another kind", "gs://modules/x.py", plainly, events.FailureInput, "gs://modules/x.py"},
 		{"denied", "s3://modules/penguin.py", fails(storage.ErrDenied), events.FailureUnavailable, "input can't be read: module: stage s3://modules/penguin.py"},

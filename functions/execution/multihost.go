@@ -22,7 +22,7 @@ func (a *Attempt) joinGroup(ctx context.Context) (err error) {
 	case leader == nil || hosts < 2:
 		return nil
 	case hosts != leader.Size():
-		return InputFailure(fmt.Errorf("resources.workers: %d: the workers of class %s are groups of %d hosts: ask for that many, for 1, or for another class",
+		return InputFailure(fmt.Errorf("resources.workers: %d: the workers of class %s are groups of %d hosts: request that many, 1, or another class",
 			hosts, a.Job.Class, leader.Size()))
 	}
 	a.group, err = leader.Begin(ctx, multihost.Command{Job: a.Job, Attempt: a.Task.Attempt, Execution: a.Execution.ID})
@@ -67,7 +67,9 @@ func (a *Attempt) followLeader(
 func (x *Executor) Follow(ctx context.Context, c Distributed, round *multihost.MemberRound) (err error) {
 	task := worker.Task{
 		Job: round.Job, Attempt: round.Attempt, Report: func(events.Progress) {},
-		Prove: func() error { return fmt.Errorf("a member of a group writes nothing: %w", events.ErrLeaseLost) },
+		Prove: func() error {
+			return fmt.Errorf("a member of a group does not write to the store: %w", events.ErrLeaseLost)
+		},
 	}
 	e, err := x.Identify(ctx, task, c)
 	if err != nil {

@@ -55,7 +55,7 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	for _, why := range loaded.Passed {
-		p.attempt.Execution.Log.WarnContext(ctx, "a checkpoint is skipped", "error", why)
+		p.attempt.Execution.Log.WarnContext(ctx, "checkpoint skipped", "error", why)
 	}
 	p.saved = p.saved || loaded.Found()
 	return loaded.Found(), nil
@@ -113,7 +113,7 @@ func (p *Part) Remove(ctx context.Context) {
 	place := p.place
 	place.Attempt = ""
 	if err := storage.RemoveCheckpoints(ctx, p.attempt.Execution.fenced, place); err != nil {
-		p.attempt.Execution.Log.WarnContext(ctx, "checkpoints are left in the store", "error", err)
+		p.attempt.Execution.Log.WarnContext(ctx, "checkpoints not removed from the store", "error", err)
 	}
 }
 

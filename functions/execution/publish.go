@@ -43,10 +43,10 @@ func checkFiles(dir string) error {
 			return err
 		}
 		if !plainPath.MatchString(name) {
-			return fmt.Errorf("%q: a name with control characters can't be published", name)
+			return fmt.Errorf("%q: file names with control characters can't be published", name)
 		}
 		if !entry.Type().IsRegular() {
-			return fmt.Errorf("%s: is no regular file and can't be published", name)
+			return fmt.Errorf("%s: not a regular file, which can't be published", name)
 		}
 		return nil
 	})
@@ -75,7 +75,7 @@ func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Ma
 	made.Finished = a.executor.opts.Now()
 	text, err := json.Marshal(made)
 	if err != nil {
-		return storage.Manifest{}, CheckFailure(fmt.Errorf("what the module reported: %w", err))
+		return storage.Manifest{}, CheckFailure(fmt.Errorf("result of the module: %w", err))
 	}
 	outputs := map[string]storage.Source{}
 	for key, kind := range a.Execution.Outputs {

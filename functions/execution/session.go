@@ -165,7 +165,7 @@ const keepLogTime = 5 * time.Second
 func (a *Attempt) openLog() (*os.File, error) {
 	file, err := os.OpenFile(a.Workspace.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
-		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("make the log of a module: %w", err))
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("create the log of a module: %w", err))
 	}
 	return file, nil
 }
@@ -180,12 +180,12 @@ func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s: is no regular file", file.Name())
+		err = fmt.Errorf("%s: not a regular file", file.Name())
 	default:
 		_, err = a.Execution.fenced.Put(ctx, place.Log(), file, info.Size())
 	}
 	if err != nil {
-		a.Execution.Log.WarnContext(ctx, "the module's log is not kept", "error", err)
+		a.Execution.Log.WarnContext(ctx, "log of the module not saved", "error", err)
 		return ""
 	}
 	return place.Log().String()

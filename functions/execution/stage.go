@@ -102,7 +102,7 @@ func (a *Attempt) checkInputs(ctx context.Context) error {
 	}
 	key, small, err := keyOfInputs(ctx, a.question(q), a.Execution.Resources)
 	if err != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("read inputs that were staged: %w", err))
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("read staged inputs: %w", err))
 	}
 	if small && a.executor.accepted.has(key) {
 		return nil
@@ -212,7 +212,7 @@ func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int6
 		fmt.Fprintf(h, "%q %d\n", path, info.Size())
 		n, err := io.Copy(h, io.LimitReader(file, info.Size()))
 		if err == nil && n != info.Size() {
-			err = fmt.Errorf("%s: has %d bytes, expected %d", path, n, info.Size())
+			err = fmt.Errorf("%s: it has %d bytes, expected %d", path, n, info.Size())
 		}
 		return err
 	})

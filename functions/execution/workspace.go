@@ -29,7 +29,7 @@ type Workspace struct{ dir string }
 func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (Workspace, error) {
 	dir, err := os.MkdirTemp(x.opts.WorkDir, fmt.Sprintf("%s-%s-", task.Job.Function, task.Attempt.ID))
 	if err != nil {
-		return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
+		return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("create a working directory: %w", err))
 	}
 	w := Workspace{dir: dir}
 	folders := []string{w.In(), w.Working(), w.Answer("")}
@@ -41,7 +41,7 @@ func (x *Executor) openWorkspace(task worker.Task, outputs map[string]string) (W
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			w.remove()
-			return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
+			return Workspace{}, events.Fail(events.FailureUnavailable, fmt.Errorf("create a working directory: %w", err))
 		}
 	}
 	return w, nil

@@ -194,7 +194,7 @@ func (a Assignment) Validate() error {
 	case a.Call != CallTrain && a.Call != CallTune && a.Call != CallTrial && a.Call != CallCheck:
 		return fmt.Errorf("call: expected train, tune, trial or check, got %q", a.Call)
 	case (a.Call == CallCheck) != (a.Question != nil):
-		return fmt.Errorf("question: expected one for the call check, and for that call alone")
+		return fmt.Errorf("question: required for the call check, and only for that call")
 	case len(a.TrainFiles) == 0 && a.Call != CallCheck:
 		return fmt.Errorf("train_files: missing")
 	case a.TrainSteps != nil && *a.TrainSteps < 0:
@@ -210,7 +210,7 @@ func (a Assignment) Validate() error {
 	case a.Cluster != nil && (len(a.Cluster.Workers) != a.Workers || a.Cluster.Index < 0 || a.Cluster.Index >= a.Workers):
 		return fmt.Errorf("cluster: expected the addresses of %d workers, and which of them this is", a.Workers)
 	case (a.Call == CallTrial) != (a.Trial != nil):
-		return fmt.Errorf("trial: expected which one for the call trial, and for that call alone")
+		return fmt.Errorf("trial: required for the call trial, and only for that call")
 	}
 	return a.validatePaths()
 }

@@ -54,7 +54,7 @@ const (
 )
 
 // ErrStopped is in the chain of the error of Serve if ctx ended while it was working.
-var ErrStopped = errors.New("stopped before the work was done")
+var ErrStopped = errors.New("stopped before it was done")
 
 // Main is the main function of a module's program. It does not return.
 func Main(m Module) {

@@ -50,7 +50,7 @@ func ParseRequirement(text string) (Requirement, error) {
 	case strings.ContainsAny(trimmed, "\n\r\x00"):
 		return refuse("expected one package, on one line")
 	case strings.HasPrefix(trimmed, "-"):
-		return refuse("is an option of pip's; where packages come from is the worker's to say, in pip.conf or PIP_ variables")
+		return refuse("is an option of pip; the worker's pip.conf or PIP_ variables configure pip")
 	case strings.Contains(trimmed, "://"):
 		return ofURL(trimmed, refuse)
 	case strings.HasSuffix(trimmed, ".whl"):
@@ -71,11 +71,11 @@ func ofURL(text string, refuse func(string, ...any) (Requirement, error)) (Requi
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || strings.ContainsAny(address, " \t"):
-		return refuse("is no address of a wheel")
+		return refuse("is not the address of a wheel")
 	case u.Scheme != "https":
-		return refuse("%s is no way to fetch a package: expected https", u.Scheme)
+		return refuse("%s is not supported to fetch a package: expected https", u.Scheme)
 	case !strings.HasSuffix(u.Path, ".whl"):
-		return refuse("is no wheel: what has to be built is not installed")
+		return refuse("is not a wheel: packages that must be built are not installed")
 	case u.User != nil:
 		return Requirement{}, fmt.Errorf("requirement %.100q: holds a password: keep it in the worker's netrc", u.Redacted())
 	}

@@ -38,7 +38,7 @@ func (s *sender) sendSettings(values any) error {
 		return fmt.Errorf("settings as JSON: %w", err)
 	}
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return fmt.Errorf("settings: expected what JSON has as an object, got %T", values)
+		return fmt.Errorf("settings: expected a value that JSON encodes as an object, got %T", values)
 	}
 	return s.send(Message{Type: MessageSettings, Settings: text})
 }

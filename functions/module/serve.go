@@ -37,7 +37,7 @@ func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) erro
 		}
 		if a.Call == CallTrain && !out.saidSettings() {
 			if err := out.sendSettings(a.given()); err != nil {
-				_, _ = fmt.Fprintf(os.Stderr, "what the training was given can't be shown: %v\n", err)
+				_, _ = fmt.Fprintf(os.Stderr, "the arguments of the training can't be shown: %v\n", err)
 			}
 		}
 		if err := out.done(); err != nil {
@@ -111,7 +111,7 @@ func (m Module) study(ctx context.Context, a *Args) error {
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
-		return fmt.Errorf("write what to search for: %w", err)
+		return fmt.Errorf("write the search space: %w", err)
 	}
 	return a.out.send(Message{Type: MessageStudy, Study: text})
 }
@@ -124,7 +124,7 @@ func (m Module) answer(ctx context.Context, a *Args) error {
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
-		return fmt.Errorf("write what a check has found: %w", err)
+		return fmt.Errorf("write the result of a check: %w", err)
 	}
 	return a.out.send(Message{Type: MessageAnswer, Answer: text})
 }

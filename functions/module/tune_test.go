@@ -110,12 +110,12 @@ func TestABadTuneOrTrialNamesItsField(t *testing.T) {
 			a.TunerResultsDir = "/results"
 			return a
 		}(),
-		"trial: expected which one": func() module.Assignment {
+		"trial: required for the call trial": func() module.Assignment {
 			a := trialAssignment("")
 			a.Trial = nil
 			return a
 		}(),
-		"for that call alone": func() module.Assignment {
+		"only for that call": func() module.Assignment {
 			a := tuneAssignment()
 			a.Trial = &module.Trial{}
 			return a

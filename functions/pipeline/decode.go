@@ -59,7 +59,7 @@ func (r *report) decode(n node, target reflect.Value, key string) {
 	case reflect.Float64:
 		r.decodeFloat(n, target, key)
 	default:
-		panic(fmt.Sprintf("pipeline: a %s can't be read from a file", target.Type()))
+		panic(fmt.Sprintf("pipeline: a %s can't be decoded from a file", target.Type()))
 	}
 }
 

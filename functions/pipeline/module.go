@@ -52,7 +52,7 @@ func (r *report) module(m Module) {
 	}
 	if m.IsBuiltin() {
 		for _, of := range m.Source().PythonKeys() {
-			r.add(join(key, of), "is for TFX modules, and %s is none", shorten(m.Path))
+			r.add(join(key, of), "applies only to TFX modules, not to %s", shorten(m.Path))
 		}
 		return
 	}

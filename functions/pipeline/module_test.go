@@ -67,7 +67,7 @@ func TestABadModuleNamesLineColumnAndKey(t *testing.T) {
 		{"a Keras as TensorFlow has it", head + "  keras: true\n", `p.yaml:4:3: module.keras: expected one of auto, 2, 3, got "true"`, false},
 		{"several", head + "  keras: [2, 3]\n", `p.yaml:4:3: module.keras: expected text, got a list`, false},
 		{"an option", head + "  requirements:\n  - humanize\n  - --index-url=https://e.example\n",
-			`p.yaml:6:5: module.requirements[1]: requirement "--index-url=https://e.example": is an option of pip's; where packages come from is the worker's to say, in pip.conf or PIP_ variables`, true},
+			`p.yaml:6:5: module.requirements[1]: requirement "--index-url=https://e.example": is an option of pip; the worker's pip.conf or PIP_ variables configure pip`, true},
 		{"one requirement", head + "  requirements: humanize\n", `p.yaml:4:3: module.requirements: expected a list, got text "humanize"`, false},
 		{"an empty requirement", head + "  requirements: ['']\n", `p.yaml:4:18: module.requirements[0]: requirement "": is empty`, true},
 		{"nothing for a requirement", head + "  requirements:\n  -\n", `p.yaml:5:5: module.requirements[0]: expected a value, got nothing`, false},
@@ -78,8 +78,8 @@ func TestABadModuleNamesLineColumnAndKey(t *testing.T) {
 			`p.yaml:4:3: module.python: expected an interpreter or an environment's folder on the worker, got "s3://envs/python"`, true},
 		{"an unknown way to convert", head + "  autograph: none\n", `p.yaml:4:3: module.autograph: expected one of user, all, got "none"`, false},
 		{"a builtin one with what is for others", "pipeline: p\nmodule:\n  path: builtin:dnn\n  keras: 3\n  requirements: [x]\n",
-			"p.yaml:4:3: module.keras: is for TFX modules, and builtin:dnn is none\n" +
-				"p.yaml:5:3: module.requirements: is for TFX modules, and builtin:dnn is none", true},
+			"p.yaml:4:3: module.keras: applies only to TFX modules, not to builtin:dnn\n" +
+				"p.yaml:5:3: module.requirements: applies only to TFX modules, not to builtin:dnn", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ func (r *report) exports(exports []Export) {
 		at := fmt.Sprintf("trainer.exports[%d]", i)
 		r.oneOf(at, name, module.Formats()...)
 		if slices.Contains(names[:i], name) {
-			r.add(at, "%s is there twice", shorten(name))
+			r.add(at, "%s is listed twice", shorten(name))
 		}
 	}
 }

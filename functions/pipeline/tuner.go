@@ -134,7 +134,7 @@ func (r *report) tuner(p Pipeline) {
 	if d := t.Drift; d != nil && !(*d >= 0 && *d <= 1) {
 		r.add("tuner.drift", "expected a distance from 0 to 1, got %g", *d)
 	} else if d != nil && t.When != TuneChanged {
-		r.add("tuner.drift", "counts with when: changed alone, which is %s", t.When)
+		r.add("tuner.drift", "applies only with when: changed, but when is %s", t.When)
 	}
 	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
 	r.customConfig("tuner.custom_config", t.CustomConfig)
@@ -147,7 +147,7 @@ func (r *report) tuning(p Pipeline) {
 	const key = "tuner.when"
 	policy := p.Trainer.Hyperparameters
 	if p.Tuner.When.Searches() && !p.ownHyperparameters() && !r.blames(key) && !r.blames("trainer.hyperparameters") {
-		r.add(key, "%s searches for what a run trains with, and trainer.hyperparameters is %s: expected auto or run there", p.Tuner.When.word(), policy)
+		r.add(key, "%s needs trainer.hyperparameters auto or run to use its result, got %s", p.Tuner.When.word(), policy)
 	}
 }
 

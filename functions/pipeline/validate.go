@@ -79,7 +79,7 @@ func (r *report) waitFor(p Pipeline) {
 		at := fmt.Sprintf("%s[%d]", key, i)
 		r.oneOf(at, word, events.WaitWords()...)
 		if slices.Contains(words[:i], word) {
-			r.add(at, "%s is there twice", shorten(word))
+			r.add(at, "%s is listed twice", shorten(word))
 		}
 	}
 	if r.blamesWithin(key) {
@@ -88,7 +88,7 @@ func (r *report) waitFor(p Pipeline) {
 	waits := slices.Contains(words, WaitHParams)
 	switch {
 	case !slices.Contains(words, WaitExamples) && !slices.Contains(words, WaitTransform):
-		r.add(key, "expected examples or transform in it: there would be nothing to train on")
+		r.add(key, "expected examples or transform in it: the training needs data")
 	case waits && p.Trainer.Hyperparameters == HyperparametersNone:
 		r.add(key, "waits for hparams, but hyperparameters is none")
 	case !waits && p.ownHyperparameters():
@@ -106,7 +106,7 @@ func (r *report) args(key string, a Args) {
 			r.add(at, "expected the name of a split, like train, got %q", shorten(split))
 		}
 		if slices.Contains(a.Splits[:i], split) {
-			r.add(at, "%s is there twice", shorten(split))
+			r.add(at, "%s is listed twice", shorten(split))
 		}
 	}
 }

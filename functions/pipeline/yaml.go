@@ -55,7 +55,7 @@ func readYAML(text []byte) (node, error) {
 		body = doc.Body
 	}
 	if body == nil {
-		return node{}, failAt(position{1, 1}, "no pipeline in it")
+		return node{}, failAt(position{1, 1}, "the file holds no pipeline")
 	}
 	r := yamlReader{anchors: map[string]node{}}
 	return r.node(body)

@@ -59,7 +59,7 @@ func (r Summary) What() string {
 	switch r.State {
 	case Waiting:
 		if len(r.WaitsFor) == 0 {
-			return "waits for an event that starts it, or for a dispatcher"
+			return "waits for its first event, or for a dispatcher"
 		}
 		kinds := make([]string, len(r.WaitsFor))
 		for i, kind := range r.WaitsFor {
@@ -74,9 +74,9 @@ func (r Summary) What() string {
 		}
 		return "waits for a worker of class " + r.Class
 	case Tuning:
-		return "a worker searches for its hyperparameters"
+		return "a worker is searching for its hyperparameters"
 	case Running:
-		return "a worker has it"
+		return "a worker is executing its job"
 	case Trained:
 		return r.Model
 	case Cancelled: // usually the message is only that word
@@ -109,7 +109,7 @@ func (p *QueuePosition) String() string {
 	case p == nil:
 		return "waits for its job"
 	case p.Paused:
-		return p.why + ": `stoker resume` lets it go on"
+		return p.why + ": `stoker resume` resumes it"
 	}
 	return p.why
 }
@@ -214,7 +214,7 @@ func (x *Index) openState(j join.Join) (Summary, error) {
 	}
 	stage := j.Current()
 	if stage.Function == events.FunctionTrain && stage.Outcome > 0 && stage.Outcome <= x.tail {
-		return state, fmt.Errorf("event %d, which has the outcome of the run, is gone from the log", stage.Outcome)
+		return state, fmt.Errorf("event %d, the outcome of the run, is gone from the log", stage.Outcome)
 	}
 	spec, err := x.spec(j.Pipeline, stage.Revision)
 	if err == nil && j.IsSearching() && spec.Tuner == nil {

@@ -50,14 +50,14 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasAnOutcome(t *testing.T) {
 		"an event is missing":       {join: at(join.Waiting), state: Waiting, what: "waits for hparams.ready"},
 		"no worker has the job":     {join: at(join.Dispatched), state: Queued, what: "waits for a worker of class gpu"},
 		"it was handed back":        {join: at(join.Dispatched), lease: handedBack, state: Queued, what: "waits for a worker of class gpu, after attempt 6: no space left"},
-		"a worker has it":           {join: at(join.Dispatched), lease: held(false, noon), state: Running, what: "a worker has it"},
-		"stopping":                  {join: at(join.Dispatched), lease: held(true, noon), state: "running, stopping", what: "a worker has it"},
-		"waits for admission":       {join: at(join.Complete), gate: paused, state: Held, what: "its pipeline is paused: `stoker resume` lets it go on"},
+		"a worker has it":           {join: at(join.Dispatched), lease: held(false, noon), state: Running, what: "a worker is executing its job"},
+		"stopping":                  {join: at(join.Dispatched), lease: held(true, noon), state: "running, stopping", what: "a worker is executing its job"},
+		"waits for admission":       {join: at(join.Complete), gate: paused, state: Held, what: "its pipeline is paused: `stoker resume` resumes it"},
 		"trained":                   {join: at(join.Dispatched), last: trained, state: Trained, what: "s3://bkt/model"},
 		"asked for again":           {join: at(join.Dispatched), last: older, state: Queued, what: "waits for a worker of class gpu"},
-		"trained, and taken again":  {join: at(join.Dispatched), last: trained, lease: held(false, noon.Add(1)), state: Running, what: "a worker has it"},
+		"trained, and taken again":  {join: at(join.Dispatched), last: trained, lease: held(false, noon.Add(1)), state: Running, what: "a worker is executing its job"},
 		"trained, a lease was left": {join: at(join.Dispatched), last: trained, lease: held(false, noon), state: Trained, what: "s3://bkt/model"},
-		"its outcome is gone":       {join: gone, state: Unclear, what: "event 7, which has the outcome of the run, is gone from the log"},
+		"its outcome is gone":       {join: gone, state: Unclear, what: "event 7, the outcome of the run, is gone from the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,15 +36,15 @@ func Open(parent string, abandoned func(path string)) (*Folder, error) {
 	}
 	parent, err := filepath.Abs(parent)
 	if err != nil {
-		return nil, fmt.Errorf("find a folder to work in: %w", err)
+		return nil, fmt.Errorf("find a working directory: %w", err)
 	}
 	if err := sweep(parent, abandoned); err != nil {
-		return nil, fmt.Errorf("look for abandoned folders: %w", err)
+		return nil, fmt.Errorf("find abandoned working directories: %w", err)
 	}
 	for {
 		folder, err := open(parent)
 		if err != nil {
-			return nil, fmt.Errorf("make a folder to work in: %w", err)
+			return nil, fmt.Errorf("create a working directory: %w", err)
 		}
 		if folder != nil {
 			return folder, nil

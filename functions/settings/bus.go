@@ -75,7 +75,7 @@ func (s *Settings) Bus() (Bus, error) {
 		}
 	}
 	if (b.Cert == "") != (b.Key == "" && b.KeyText == "") {
-		err = errors.Join(err, fmt.Errorf("%s and %s go together, and one is not set", BusCert, BusKey))
+		err = errors.Join(err, fmt.Errorf("%s and %s must be set together, and one is missing", BusCert, BusKey))
 	}
 	for _, pair := range []struct {
 		file, text Key

@@ -76,7 +76,7 @@ func (s *Settings) contextNames() string {
 	if names := s.Contexts(); len(names) > 0 {
 		return strings.Join(names, ", ")
 	}
-	return "those that `nats context add` makes"
+	return "the contexts created by `nats context add`"
 }
 
 // parseContext keeps values out of its errors, because there may be secrets among them. It ignores
@@ -84,7 +84,7 @@ func (s *Settings) contextNames() string {
 func parseContext(name, path string, text []byte) (layer, error) {
 	var said map[string]any
 	if err := json.Unmarshal(text, &said); err != nil {
-		return nil, fmt.Errorf("%s: expected a context as the nats tool writes it: not JSON", path)
+		return nil, fmt.Errorf("%s: expected a context of the nats tool, got no JSON", path)
 	}
 	l := layer{}
 	from := "context " + name
@@ -93,7 +93,7 @@ func parseContext(name, path string, text []byte) (layer, error) {
 			continue
 		}
 		if slices.Contains(refused, key) {
-			return nil, fmt.Errorf("%s: %s is not known to stoker: use creds, nkey, user or token, and url", path, key)
+			return nil, fmt.Errorf("%s: %s is not supported: use creds, nkey, user or token, and url", path, key)
 		}
 		l.set(contextKeys[key], fmt.Sprint(value), from)
 	}

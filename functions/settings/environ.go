@@ -105,7 +105,7 @@ func (e environment) host(l layer) error {
 		return nil
 	case len(aliases) > 1 && !slices.Contains(aliases, "stoker"):
 		slices.Sort(aliases)
-		return fmt.Errorf("%s* is set for %s: set AWS_ENDPOINT_URL_S3, or name one of them stoker", hostPrefix, strings.Join(aliases, ", "))
+		return fmt.Errorf("%s* is set for %s: set AWS_ENDPOINT_URL_S3 instead, or rename one of them to stoker", hostPrefix, strings.Join(aliases, ", "))
 	case len(aliases) > 1:
 		aliases[0] = "stoker"
 	}

@@ -36,7 +36,7 @@ func (s *Settings) Store() (Store, error) {
 	}
 	found.AccessKey, found.SecretKey, found.SessionToken = text(StoreAccess), text(StoreSecret), text(StoreSession)
 	if (found.AccessKey == "") != (found.SecretKey == "") {
-		return found, fmt.Errorf("%s and %s go together, and one is not set", StoreAccess, StoreSecret)
+		return found, fmt.Errorf("%s and %s must be set together, and one is missing", StoreAccess, StoreSecret)
 	}
 	return found, nil
 }

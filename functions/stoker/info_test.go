@@ -41,7 +41,7 @@ func TestEachCommandHasItsRole(t *testing.T) {
 func TestTheHelpOfACommandHasItsOutput(t *testing.T) {
 	t.Parallel()
 	shows := map[string]string{
-		"dead show": "Output of -o json and -o yaml: an object.\n  always         number stored dead_letter\n  if it applies  pipeline run",
+		"dead show": "Output of -o json and -o yaml: an object.\n  always         number stored dead_letter\n  if applicable  pipeline run",
 		"gc":        "an object (with --dry-run).\n  always         dry_run removed objects bytes",
 	}
 	for _, cmd := range app.AllCommands(testRoot()) {

@@ -78,7 +78,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case exit.IsInterrupt(ctx, err):
 		err = exit.With(exit.Stopped, errors.New("interrupted"))
 	case refused():
-		err = exit.Usage(fmt.Errorf("%s%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), app.Suggestion(cmd, err), cmd.CommandPath()))
+		err = exit.Usage(fmt.Errorf("%s%s; see `%s --help`", strings.Join(strings.Fields(err.Error()), " "), app.Suggestion(cmd, err), cmd.CommandPath()))
 	}
 	fmt.Fprintln(a.Stderr, "stoker:", terminal.Lines(app.AddRole(cmd, err).Error()))
 	return exit.Code(err)

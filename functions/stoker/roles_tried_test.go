@@ -141,7 +141,7 @@ func roletries(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, a := range atOnce(ts, not) {
 		owner := string(infos[a.command].Role)
-		if text := a.said.String(); a.status != exit.Away || !strings.Contains(text, "not permitted to ") || !strings.Contains(text, "the key of role "+owner+" may: ") {
+		if text := a.said.String(); a.status != exit.Away || !strings.Contains(text, "not permitted to ") || !strings.Contains(text, "this needs credentials of the role "+owner+": ") {
 			ts.Logf("%s as %s: status %d, want %d and a refusal that says whose key may:\n%s", a.command, a.role, a.status, exit.Away, text)
 			defer ts.Fatalf("a command does not say what it may not")
 		}

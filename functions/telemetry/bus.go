@@ -163,7 +163,7 @@ func (t *Telemetry) deadLettered(ctx context.Context, stream string, kind events
 
 // Claim implements events.JobQueue.
 func (b *observedBus) Claim(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
-	defer b.t.loops.begin("a look for "+string(f)+" jobs", wait)()
+	defer b.t.loops.begin("a request for "+string(f)+" jobs", wait)()
 	taken, err := b.Bus.Claim(ctx, f, classes, wait)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (b *observedBus) Claim(ctx context.Context, f events.Function, classes []st
 
 // Follow implements events.EventLog.
 func (b *observedBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.EventDelivery, error) {
-	defer b.t.loops.begin("a look for events", wait)()
+	defer b.t.loops.begin("a request for events", wait)()
 	delivery, err := b.Bus.Follow(ctx, reader, wait)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (c *claim) KeepAlive(ctx context.Context, work func(context.Context) error)
 		returned := make(chan struct{})
 		defer close(returned)
 		defer context.AfterFunc(ctx, func() {
-			ended := c.bus.t.loops.begin("work on a job that is to end", leaveTime)
+			ended := c.bus.t.loops.begin("the execution of a job that must stop", leaveTime)
 			<-returned
 			ended()
 		})()

@@ -43,23 +43,23 @@ func newMeters(m metric.Meter) (*meters, error) {
 	}
 	all := &meters{
 		meter:     m,
-		sent:      count("messaging.client.sent.messages", "{message}", "Messages that were tried to be sent to the bus"),
+		sent:      count("messaging.client.sent.messages", "{message}", "Messages sent to the bus, including failed attempts"),
 		consumed:  count("messaging.client.consumed.messages", "{message}", "Messages that the bus delivered"),
-		operation: time("messaging.client.operation.duration", "Time that sending or settling a message took", callBounds),
-		process:   time("messaging.process.duration", "Time that the work on a message took", jobBounds),
+		operation: time("messaging.client.operation.duration", "Time to send or settle a message", callBounds),
+		process:   time("messaging.process.duration", "Time to process a message", jobBounds),
 
-		attempts:    count("stoker.job.attempts", "{attempt}", "Attempts at jobs that have begun"),
+		attempts:    count("stoker.job.attempts", "{attempt}", "Attempts at jobs that have started"),
 		jobs:        count("stoker.jobs", "{job}", "Attempts at jobs that have ended, by outcome"),
-		jobDuration: time("stoker.job.duration", "Time from the taking of a job to the end of the attempt", jobBounds),
-		leaseLosses: count("stoker.lease.losses", "{lease}", "Leases of jobs that were lost while they were worked on"),
+		jobDuration: time("stoker.job.duration", "Time from the claim of a job to the end of the attempt", jobBounds),
+		leaseLosses: count("stoker.lease.losses", "{lease}", "Leases lost while their job was running"),
 		dead:        count("stoker.dead_letters", "{message}", "Messages that were dead-lettered"),
 
-		models:          count("stoker.models", "{model}", "Models that were announced, by whether they were trained or reused"),
-		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters that were announced, by whether they were searched for or reused"),
+		models:          count("stoker.models", "{model}", "Models published, by whether they were trained or reused"),
+		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters published, by whether they were searched for or reused"),
 		steps:           count("stoker.training.steps", "{step}", "Training steps that modules reported"),
 		trials:          count("stoker.trials", "{trial}", "Trials of studies that have ended, by status"),
-		checkpoints:     count("stoker.checkpoints", "{checkpoint}", "Checkpoints that were sent to the store"),
-		checkpointBytes: count("stoker.checkpoint.size", "By", "Bytes of checkpoints that were sent to the store"),
+		checkpoints:     count("stoker.checkpoints", "{checkpoint}", "Checkpoints uploaded to the store"),
+		checkpointBytes: count("stoker.checkpoint.size", "By", "Bytes of checkpoints uploaded to the store"),
 	}
 	return all, errors.Join(errs...)
 }
@@ -108,11 +108,11 @@ func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 		return nil
 	}
 	waiting, err := t.meters.meter.Int64ObservableGauge("stoker.queue.lag", metric.WithUnit("{message}"),
-		metric.WithDescription("Messages that no worker or dispatcher has taken yet"))
+		metric.WithDescription("Messages not delivered to a worker or dispatcher yet"))
 	running, err2 := t.meters.meter.Int64ObservableGauge("stoker.queue.running", metric.WithUnit("{message}"),
-		metric.WithDescription("Messages that were taken and are not settled"))
+		metric.WithDescription("Messages delivered and not settled"))
 	redelivered, err3 := t.meters.meter.Int64ObservableGauge("stoker.queue.redelivered", metric.WithUnit("{message}"),
-		metric.WithDescription("Messages that were delivered more than once and are not settled"))
+		metric.WithDescription("Messages delivered more than once and not settled"))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 			o.ObserveInt64(redelivered, int64(q.Redelivered), labels)
 		}
 		if err != nil {
-			t.log.Warn("the lag of a queue is not known", "error", err)
+			t.log.Warn("queue lag not known", "error", err)
 		}
 		return nil
 	}, waiting, running, redelivered)

@@ -184,7 +184,7 @@ func (l *loops) hanging() error {
 	defer l.mu.Unlock()
 	for _, t := range l.going {
 		if late := l.now().Sub(t.by); late > 0 {
-			return fmt.Errorf("%s hangs: it should have ended %s ago", t.what, (late + slack).Round(time.Second))
+			return fmt.Errorf("%s hangs: its deadline was %s ago", t.what, (late + slack).Round(time.Second))
 		}
 	}
 	return nil

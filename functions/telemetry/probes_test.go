@@ -99,7 +99,7 @@ func TestAnOverdueOperationIsReported(t *testing.T) {
 		t.Fatalf("%d %q, although the request has just begun", got, text)
 	}
 	clock.add(2 * time.Minute)
-	if got, text := ask(t, p, "/healthz"); got != 503 || !strings.Contains(text, "a look for train jobs hangs") {
+	if got, text := ask(t, p, "/healthz"); got != 503 || !strings.Contains(text, "a request for train jobs hangs") {
 		t.Errorf("%d %q", got, text)
 	}
 }

@@ -34,7 +34,7 @@ func (t *Telemetry) Event(ctx context.Context, r events.Recorded) (context.Conte
 	if t == nil {
 		return Place{r.Event.Trace, r.Event.TraceState}.Within(ctx), Span{}
 	}
-	ended := t.loops.begin("the handling of an event", eventTime)
+	ended := t.loops.begin("handling an event", eventTime)
 	if r.Err != nil {
 		return ctx, Span{then: func(error) { ended() }}
 	}

@@ -27,7 +27,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	job, err := claim.Job()
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
-		w.opts.Logger.ErrorContext(ctx, "message is no job", "subject", claim.Message().Subject, "error", err)
+		w.opts.Logger.ErrorContext(ctx, "message is not a job", "subject", claim.Message().Subject, "error", err)
 		return claim.Term(ctx, failure.Reason())
 	}
 	a := attempt{
@@ -36,7 +36,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
-	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
+	a.log.InfoContext(ctx, "job claimed", "function", job.Function, "number", a.task.Attempt.Number)
 	err = claim.KeepAlive(ctx, a.work)
 	cause := reported(err)
 	defer span.End(&cause)
@@ -60,7 +60,7 @@ func (a attempt) end(ctx context.Context, err error) error {
 		}
 	}
 	if errors.Is(err, events.ErrLeaseLost) {
-		a.log.WarnContext(ctx, "lease lost; the job belongs to another worker", "error", err)
+		a.log.WarnContext(ctx, "lease lost; another worker has the job", "error", err)
 		err = nil
 	}
 	a.reportAlive(ctx)
@@ -89,9 +89,9 @@ func (a attempt) work(ctx context.Context) error {
 			return err
 		}
 		if generation <= a.task.Job.Generation {
-			return events.Fail(events.FailureCrash, fmt.Errorf("%s made generation %d, where %d was asked for", a.function.Name(), generation-1, generation))
+			return events.Fail(events.FailureCrash, fmt.Errorf("%s made generation %d, expected %d", a.function.Name(), generation-1, generation))
 		}
-		a.log.WarnContext(ctx, "the log has another model of this name; this one becomes the next generation", "generation", generation)
+		a.log.WarnContext(ctx, "the log has another model with this name; publishing this one as the next generation", "generation", generation)
 		a.task.Job.Generation = generation
 	}
 }
@@ -132,10 +132,10 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		a.log.InfoContext(ctx, "job done")
 		return a.claim.Ack(ctx)
 	case stopping:
-		a.log.InfoContext(ctx, "job handed back: this worker stops", "error", failure)
+		a.log.InfoContext(ctx, "job handed back: this worker is stopping", "error", failure)
 		return a.claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker is stopping")
 	case waits:
-		a.log.InfoContext(ctx, "job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
+		a.log.InfoContext(ctx, "job handed back: it must wait", "again_in", waiting.After, "why", waiting.Why)
 		return a.claim.Nak(ctx, waiting.After, events.FailureUnavailable, waiting.Why)
 	case how == retry:
 		delay := backoff(a.task.Attempt)
@@ -201,7 +201,7 @@ func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error 
 	}
 	deadLetter := events.DeadLetter{Message: a.claim.Message(), Reason: failure.Reason(), Causes: causes}
 	if err := a.bus.DeadLetter(ctx, deadLetter); err != nil {
-		return fmt.Errorf("keep the dead letter of job %s: %w", a.task.Job.ID, err)
+		return fmt.Errorf("publish the dead letter of job %s: %w", a.task.Job.ID, err)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (a attempt) isOver(ctx context.Context) error {
 	for recorded, err := range a.bus.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run, From: caused + 1}) {
 		switch {
 		case err != nil:
-			return fmt.Errorf("read what the log holds of run %s, before job %s: %w", job.Run, job.ID, err)
+			return fmt.Errorf("read the events of run %s, before job %s: %w", job.Run, job.ID, err)
 		case recorded.Err != nil:
 		case events.Announces(recorded.Event, job):
 			return over{why: "its outcome was published before", event: recorded.Event}

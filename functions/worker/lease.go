@@ -59,7 +59,7 @@ func (a attempt) recordGivenUp(ctx context.Context, failure *events.Failure) err
 	}
 	return a.rewriteLease(ctx, func(lease events.Lease) (events.Lease, bool, error) {
 		if lease.Holder != a.task.Attempt.ID {
-			return lease, false, fmt.Errorf("job %s: %w: attempt %d has it", a.task.Job.ID, events.ErrLeaseLost, lease.Number)
+			return lease, false, fmt.Errorf("job %s: %w: attempt %d holds it", a.task.Job.ID, events.ErrLeaseLost, lease.Number)
 		}
 		lease.GivenUp = failure.GivenUp()
 		return lease, true, nil

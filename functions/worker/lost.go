@@ -33,7 +33,7 @@ func (a attempt) countLost(ctx context.Context) error {
 		return err
 	}
 	return final{&events.Failure{Kind: events.FailureCrash, Err: fmt.Errorf(
-		"%d workers died with this job: each was killed, or lost its machine, while it worked on it. A job that needs more memory than its worker's pod has is killed like that", lost)}}
+		"%d workers died while they executed this job: each was killed, or lost its machine. A job that needs more memory than its worker's pod has can cause this", lost)}}
 }
 
 // lost counts the attempts whose worker died, as far as is known now.
@@ -62,12 +62,12 @@ func (a attempt) reportAlive(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
-			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as one whose worker died", "error", err)
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as a dead worker", "error", err)
 			return
 		}
 		select {
 		case <-ctx.Done():
-			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as one whose worker died", "error", err)
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as a dead worker", "error", err)
 			return
 		case <-time.After(retryDelay):
 		}
@@ -84,7 +84,7 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 // survived records in the lease that the attempt's worker is alive.
 func (a attempt) survived(ctx context.Context) error {
 	err := a.rewriteLease(ctx, func(lease events.Lease) (events.Lease, bool, error) {
-		lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the bus")
+		lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the connection to the bus")
 		return lease, changed, nil
 	})
 	if errors.Is(err, events.ErrNotFound) {

@@ -54,5 +54,5 @@ func (p *slot) releaseWhile(ctx context.Context, wait func(context.Context) erro
 	if err := wait(ctx); err != nil || p.acquire() {
 		return err
 	}
-	return Later{Why: "other jobs have taken this worker's slots meanwhile"}
+	return Later{Why: "other jobs use all slots of this worker"}
 }

@@ -157,11 +157,11 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("take a %s job: %w", function.Name(), err)
+		return nil, nil, fmt.Errorf("claim a %s job: %w", function.Name(), err)
 	}
 	slot := &slot{slots: w.slots}
 	if !slot.acquire() { // a job of another function took the last slot meanwhile
-		return nil, nil, claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
+		return nil, nil, claim.Nak(ctx, stopDelay, events.FailureUnavailable, "its worker was busy with another job")
 	}
 	return claim, slot, nil
 }
@@ -171,7 +171,7 @@ func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.At
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
 		if err := w.bus.Report(ctx, p); err != nil {
-			w.opts.Logger.DebugContext(ctx, "progress lost", "job", job.ID, "error", err)
+			w.opts.Logger.DebugContext(ctx, "progress not reported", "job", job.ID, "error", err)
 		}
 	}
 }

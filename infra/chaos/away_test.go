@@ -25,7 +25,7 @@ func TestAStoreMayBeAwayForLong(t *testing.T) {
 	}
 	began := time.Now()
 	w.eventually(2*time.Minute, func(ctx context.Context) string {
-		if time.Since(began) < awayLeases*w.lease || strings.Count(w.logOf(worker), `msg="job taken"`) < awayDeliveries {
+		if time.Since(began) < awayLeases*w.lease || strings.Count(w.logOf(worker), `msg="job claimed"`) < awayDeliveries {
 			return "the store has not been away for long enough"
 		}
 		o, err := w.outcome(ctx)

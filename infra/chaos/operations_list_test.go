@@ -508,7 +508,7 @@ func (s *step) freeze(ctx context.Context) error {
 func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
 	for ctx.Err() == nil {
 		for _, p := range s.processes {
-			if p.part.Role == roleWorker && strings.Contains(said(s.logOf(p), r), `msg="job taken"`) {
+			if p.part.Role == roleWorker && strings.Contains(said(s.logOf(p), r), `msg="job claimed"`) {
 				return p, nil
 			}
 		}

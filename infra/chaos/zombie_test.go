@@ -55,7 +55,7 @@ func TestAZombiePublishesNothing(t *testing.T) {
 // job, after its calls in progress have ended.
 func gaveUp(log string) string {
 	for line := range strings.Lines(log) {
-		last := strings.Contains(line, `msg="lease lost; the job belongs to another worker"`) || strings.Contains(line, `msg="job not settled`)
+		last := strings.Contains(line, `msg="lease lost; another worker has the job"`) || strings.Contains(line, `msg="job not settled`)
 		if last && strings.Contains(line, "lease lost") {
 			return ""
 		}

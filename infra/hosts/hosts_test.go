@@ -30,10 +30,10 @@ func TestNothingIsLostBetweenHosts(t *testing.T) {
 	c.wantCopies()
 
 	t.Log("host b loses its network while its worker is at work")
-	before := c.workers["b"].count("job taken")
+	before := c.workers["b"].count("job claimed")
 	runs = append(runs, c.publish("before-the-cut", 8)...)
 	c.eventually("the worker on b has a job", func(context.Context) string {
-		if c.workers["b"].count("job taken") == before {
+		if c.workers["b"].count("job claimed") == before {
 			return "none taken"
 		}
 		return ""
@@ -55,7 +55,7 @@ func TestNothingIsLostBetweenHosts(t *testing.T) {
 	for _, fault := range c.audit(t.Context(), runs) {
 		t.Error(fault)
 	}
-	t.Logf("%d runs; jobs taken by the workers: a %d, b %d", len(runs), c.workers["a"].count("job taken"), c.workers["b"].count("job taken"))
+	t.Logf("%d runs; jobs taken by the workers: a %d, b %d", len(runs), c.workers["a"].count("job claimed"), c.workers["b"].count("job claimed"))
 }
 
 // wantModels waits for a model of each run.

@@ -73,7 +73,7 @@ func (p *process) says(words string) bool { return strings.Contains(p.said(), wo
 // wantGood checks that the process had a job, and exited with status 0 unless it was killed.
 func (p *process) wantGood() {
 	p.t.Helper()
-	if !p.says("job taken") {
+	if !p.says("job claimed") {
 		p.t.Errorf("%s had no job:\n%s", p.name, p.said())
 	}
 	if p.err != nil && p.sent != syscall.SIGKILL {

@@ -63,7 +63,7 @@ func (s *scaled) wantPoll(lag, started int64) {
 }
 
 // taken is what a worker logs when it takes a job.
-var taken = regexp.MustCompile(`msg="job taken" job=(\S+) pipeline=(\S+) run=(\S+) attempt=(\S+)`)
+var taken = regexp.MustCompile(`msg="job claimed" job=(\S+) pipeline=(\S+) run=(\S+) attempt=(\S+)`)
 
 // working returns the newest worker once its training has reported a step.
 func (s *scaled) working() *process {

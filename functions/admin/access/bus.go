@@ -96,7 +96,7 @@ func (g *grant) upstream(s Scope) {
 // without a job.
 func (g *grant) dispatcher() {
 	g.connect()
-	g.to("take events")
+	g.to("follow events")
 	g.take(events.StreamEvents, dispatching)
 	g.makeOwn(events.StreamEvents, dispatching) // its consumer may have been deleted
 	g.to("read events and jobs")
@@ -105,14 +105,14 @@ func (g *grant) dispatcher() {
 	g.deadLetter()
 	g.to("enqueue jobs")
 	g.publish(jobs("*", "*"))
-	g.to("report the lengths of queues")
+	g.to("report queue lengths")
 	g.publish(api("CONSUMER.LIST", events.StreamJobs))
-	g.to("publish the ends of runs without a job")
+	g.to("publish outcomes of runs without a job")
 	g.publishKinds(events.ByDispatcher)
 	g.to("read pipelines")
 	g.readKV(events.KVPipelines)
 	g.syncKV(events.KVPipelines)
-	g.to("keep joins, gates and leases")
+	g.to("read and write joins, gates and leases")
 	for _, name := range []string{events.KVJoins, events.KVGates, events.KVLeases} {
 		g.readKV(name)
 		g.writeKV(name)
@@ -143,7 +143,7 @@ func (g *grant) worker(s Scope) {
 	g.deadLetter()
 	g.to("publish outcomes of jobs")
 	g.publishKinds(events.ByWorker)
-	g.to("search: enqueue trials, write studies")
+	g.to("enqueue trials and write studies")
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
 	g.publish(progress)
@@ -158,13 +158,13 @@ func (g *grant) worker(s Scope) {
 // these.
 func (g *grant) bridge() {
 	g.connect()
-	g.to("take bucket notifications")
+	g.to("follow bucket notifications")
 	g.take(events.StreamBuckets, bridging)
 	// Not created with the streams: a tenant may have no bridge.
 	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter))
 	g.get(events.StreamBuckets)
 	g.deadLetter()
-	g.to("check what an event will do")
+	g.to("check the effect of an event")
 	g.read(events.StreamEvents)
 	g.get(events.StreamEvents)
 	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {
@@ -185,7 +185,7 @@ func (g *grant) console() {
 	for _, name := range []string{events.KVPipelines, events.KVJoins, events.KVGates, events.KVLeases} {
 		g.readKV(name)
 	}
-	g.to("see the state of streams and consumers")
+	g.to("read the state of streams and consumers")
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
 	g.to("watch progress")
 	g.listen(progress)

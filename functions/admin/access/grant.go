@@ -119,7 +119,7 @@ func (g *grant) makeOwn(stream, consumer string) {
 
 // deadLetter permits appending dead letters, and looking up whether one exists already.
 func (g *grant) deadLetter() {
-	g.to("dead-letter what can't be read")
+	g.to("dead-letter messages that can't be parsed")
 	g.lookAt(events.StreamDead)
 	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
 }

@@ -62,7 +62,7 @@ func TestWorkersAloneAskAndServeHosts(t *testing.T) {
 		for name, do := range map[string]deed{"a request": askHost, "serving": serveHost} {
 			began := time.Now()
 			err := do(t.Context(), server.as(t, "acme", role))
-			if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to listen to "+host) || time.Since(began) > quick {
+			if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to subscribe to "+host) || time.Since(began) > quick {
 				t.Errorf("%s, %s: got %v after %s, want a refusal of %s", role, name, err, time.Since(began), host)
 			}
 		}

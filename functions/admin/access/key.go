@@ -15,26 +15,26 @@ import (
 func NewKey(file string) (public string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
-		return "", fmt.Errorf("make an nkey: %w", err)
+		return "", fmt.Errorf("create an nkey: %w", err)
 	}
 	defer pair.Wipe()
 	seed, err := pair.Seed()
 	if err != nil {
-		return "", fmt.Errorf("make an nkey: %w", err)
+		return "", fmt.Errorf("create an nkey: %w", err)
 	}
 	if public, err = pair.PublicKey(); err != nil {
-		return "", fmt.Errorf("make an nkey: %w", err)
+		return "", fmt.Errorf("create an nkey: %w", err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("keep an nkey's seed: %w, and a seed is never overwritten: name another file", err)
+		return "", fmt.Errorf("write an nkey's seed: %w, and seeds are never overwritten: name another file", err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep an nkey's seed: %w", err)
+		return "", fmt.Errorf("write an nkey's seed: %w", err)
 	}
 	_, err = out.Write(append(seed, '\n'))
 	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return "", fmt.Errorf("keep an nkey's seed: %w", err)
+		return "", fmt.Errorf("write an nkey's seed: %w", err)
 	}
 	return public, nil
 }

@@ -76,7 +76,7 @@ func (r Role) Policy(at Place) (Policy, error) {
 		p.allow("Inputs", writing, at.Inputs, at.ListAll)
 		p.allow("Artifacts", keeping, root, at.ListAll)
 	default:
-		return Policy{}, fmt.Errorf("role %s: it does not use the store, and needs no policy and no key", r)
+		return Policy{}, fmt.Errorf("role %s: it does not use the store, and needs no policy", r)
 	}
 	return p, nil
 }
@@ -87,11 +87,11 @@ func (at Place) check(r Role) error {
 			return fmt.Errorf("role %s: %w", r, err)
 		}
 		if wild(ref) {
-			return fmt.Errorf("role %s: %s: * , ? and $ have another meaning in a policy", r, ref)
+			return fmt.Errorf("role %s: %s: the characters * , ? and $ have a special meaning in policies: choose another prefix", r, ref)
 		}
 	}
 	if (r == Upstream || r == Bridge) && len(at.Inputs) == 0 {
-		return fmt.Errorf("role %s: expected at least one place for its inputs", r)
+		return fmt.Errorf("role %s: expected at least one address for its inputs", r)
 	}
 	return nil
 }

@@ -91,10 +91,10 @@ func TestAPolicyThatCouldMeanMoreIsRefused(t *testing.T) {
 		at   access.Place
 		want string
 	}{
-		"a pattern as root":      {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "a*"}}, "another meaning in a policy"},
-		"a variable":             {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "${aws:username}"}}, "another meaning in a policy"},
+		"a pattern as root":      {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "a*"}}, "special meaning in policies"},
+		"a variable":             {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "${aws:username}"}}, "special meaning in policies"},
 		"a root that leads away": {access.Worker, access.Place{Root: storage.Ref{Bucket: "models", Key: "acme/../zeta"}}, ".."},
-		"no place for inputs":    {access.Upstream, access.Place{Root: root}, "at least one place"},
+		"no place for inputs":    {access.Upstream, access.Place{Root: root}, "at least one address"},
 		"a role without access":  {access.Dispatcher, access.Place{Root: root}, "does not use the store"},
 	} {
 		if _, err := made.role.Policy(made.at); err == nil || !strings.Contains(err.Error(), made.want) {

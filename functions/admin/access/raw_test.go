@@ -106,7 +106,7 @@ func TestAnInboxOfAnotherUserIsRefusedAtOnce(t *testing.T) {
 	options.InboxPrefix = ""
 	began := time.Now()
 	_, err := jetstream.Connect(t.Context(), server.address, options)
-	if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "prefix of inboxes") {
+	if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "inbox prefix") {
 		t.Errorf("got %v, want a refusal that says what to set", err)
 	}
 	if took := time.Since(began); took > quick {

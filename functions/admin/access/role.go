@@ -73,7 +73,7 @@ func (s Scope) check(role Role) error {
 		{"classes", len(s.Classes) > 0, []Role{Worker}}, {"names", len(s.Names) > 0, []Role{Notifier, Exporter}},
 	} {
 		if field.given && !slices.Contains(field.of, role) {
-			return fmt.Errorf("role %s: %s are of the role %s alone", role, field.name, names(field.of, " or "))
+			return fmt.Errorf("role %s: %s apply only to the role %s", role, field.name, names(field.of, " or "))
 		}
 	}
 	if role == Upstream && len(s.Pipelines) == 0 {
@@ -92,7 +92,7 @@ func (s Scope) checkNames(role Role) error {
 	}
 	for _, place := range s.places(role) {
 		if notifiers := strings.HasPrefix(place, notifying); place == dispatching || notifiers != (role == Notifier) {
-			return fmt.Errorf("role %s: name %q is another's consumer of events", role, place)
+			return fmt.Errorf("role %s: name %q is the consumer of another role: choose another name", role, place)
 		}
 	}
 	for _, kind := range s.Kinds {
@@ -102,7 +102,7 @@ func (s Scope) checkNames(role Role) error {
 	}
 	for token := range strings.SplitSeq(s.inbox(role), ".") {
 		if token == "" || strings.ContainsAny(token, "*> \t\r\n") {
-			return fmt.Errorf("role %s: inbox %q: expected tokens of a subject, without wildcards", role, s.Inbox)
+			return fmt.Errorf("role %s: inbox %q: expected a subject without wildcards", role, s.Inbox)
 		}
 	}
 	return nil

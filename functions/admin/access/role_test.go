@@ -21,11 +21,11 @@ func TestAScopeThatLimitsNothingIsRefused(t *testing.T) {
 		"subjects as pipeline":              {access.Upstream, access.Scope{Pipelines: []string{"penguin.>"}}, "pipeline"},
 		"Stoker's own events":               {access.Upstream, access.Scope{Pipelines: []string{"p"}, Kinds: []events.Kind{events.KindModelTrained}}, "expected one of"},
 		"a pattern as class":                {access.Worker, access.Scope{Classes: []string{">"}}, "class"},
-		"pipelines of a worker":             {access.Worker, access.Scope{Pipelines: []string{"penguin"}}, "of the role upstream alone"},
-		"classes of a console":              {access.Console, access.Scope{Classes: []string{"gpu"}}, "of the role worker alone"},
-		"names of a console":                {access.Console, access.Scope{Names: []string{"x"}}, "of the role notifier or exporter alone"},
-		"the dispatcher's place":            {access.Exporter, access.Scope{Names: []string{"dispatch"}}, "another's consumer"},
-		"another listener's place":          {access.Exporter, access.Scope{Names: []string{"notify-x"}}, "another's consumer"},
+		"pipelines of a worker":             {access.Worker, access.Scope{Pipelines: []string{"penguin"}}, "apply only to the role upstream"},
+		"classes of a console":              {access.Console, access.Scope{Classes: []string{"gpu"}}, "apply only to the role worker"},
+		"names of a console":                {access.Console, access.Scope{Names: []string{"x"}}, "apply only to the role notifier or exporter"},
+		"the dispatcher's place":            {access.Exporter, access.Scope{Names: []string{"dispatch"}}, "consumer of another role"},
+		"another listener's place":          {access.Exporter, access.Scope{Names: []string{"notify-x"}}, "consumer of another role"},
 		"a pattern as name":                 {access.Exporter, access.Scope{Names: []string{">"}}, "name"},
 		"an inbox that is everybody's":      {access.Console, access.Scope{Inbox: "*"}, "without wildcards"},
 		"an inbox with an empty token":      {access.Console, access.Scope{Inbox: "_INBOX."}, "without wildcards"},
@@ -78,10 +78,10 @@ func TestAccountsThatTheServerWouldMisreadAreRefused(t *testing.T) {
 		account access.Account
 		want    string
 	}{
-		"the server's own account": {access.Account{Name: "SYS"}, "the server's own"},
+		"the server's own account": {access.Account{Name: "SYS"}, "the server's system account"},
 		"a brace in the name":      {access.Account{Name: "a}"}, "expected letters"},
 		"a seed for a key":         {access.Account{Name: "a", Users: []access.User{{Role: access.Worker, Key: "S" + key}}}, "a seed"},
-		"one key for two":          {access.Account{Name: "a", Users: []access.User{worker, {Name: "other", Role: access.Worker, Key: key}}}, "there twice"},
+		"one key for two":          {access.Account{Name: "a", Users: []access.User{worker, {Name: "other", Role: access.Worker, Key: key}}}, "listed twice"},
 		"a bad scope":              {access.Account{Name: "a", Users: []access.User{{Role: access.Upstream, Key: key}}}, "at least one pipeline"},
 	} {
 		var text strings.Builder

@@ -89,7 +89,7 @@ var (
 // check refuses values that the server would misread.
 func (a Account) check() error {
 	if !accountName.MatchString(a.Name) || strings.EqualFold(a.Name, "SYS") {
-		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
+		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's system account", a.Name)
 	}
 	seen := map[string]bool{}
 	for i, user := range a.Users {
@@ -101,7 +101,7 @@ func (a Account) check() error {
 			return fmt.Errorf("account %s, %s: key %q: expected a user's public nkey (56 characters, U first), or $NAME of an environment variable",
 				a.Name, user.Role, redacted(user.Key))
 		case seen[user.Key]:
-			return fmt.Errorf("account %s: key %s is there twice: each user has its own", a.Name, user.Key)
+			return fmt.Errorf("account %s: key %s is listed twice: give each user a key of its own", a.Name, user.Key)
 		}
 		seen[user.Key] = true
 	}
@@ -113,7 +113,7 @@ func (u User) apart(others []User) error {
 	inbox := u.scope().inbox(u.Role) + "."
 	for _, other := range others {
 		if u.Title() == other.Title() {
-			return fmt.Errorf("user %s is there twice: give each user of a role a name of its own", u.Title())
+			return fmt.Errorf("user %s is listed twice: give each user of a role a name of its own", u.Title())
 		}
 		if theirs := other.scope().inbox(other.Role) + "."; strings.HasPrefix(inbox, theirs) || strings.HasPrefix(theirs, inbox) {
 			return fmt.Errorf("users %s and %s: inboxes %s> and %s> overlap: each user may receive its own replies only", other.Title(), u.Title(), theirs, inbox)
@@ -126,7 +126,7 @@ func (u User) apart(others []User) error {
 // mistake.
 func redacted(key string) string {
 	if strings.HasPrefix(key, "S") {
-		return "S... (a seed: it is to stay with its user)"
+		return "S... (a seed, which must stay secret: give the public key)"
 	}
 	return key
 }

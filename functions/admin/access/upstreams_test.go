@@ -162,9 +162,9 @@ func TestUsersWithOneNameOrOneInboxAreRefused(t *testing.T) {
 		users []access.User
 		want  string
 	}{
-		"without names":     {[]access.User{user("", "", 0), user("", "", 1)}, "upstream is there twice"},
-		"one name":          {[]access.User{user("a", "", 0), user("a", "_INBOX.b", 1)}, "a is there twice"},
-		"another's role":    {[]access.User{user("worker", "", 0), {Role: access.Worker, Key: "U" + strings.Repeat("C", 55)}}, "worker is there twice"},
+		"without names":     {[]access.User{user("", "", 0), user("", "", 1)}, "upstream is listed twice"},
+		"one name":          {[]access.User{user("a", "", 0), user("a", "_INBOX.b", 1)}, "a is listed twice"},
+		"another's role":    {[]access.User{user("worker", "", 0), {Role: access.Worker, Key: "U" + strings.Repeat("C", 55)}}, "worker is listed twice"},
 		"one inbox":         {[]access.User{user("a", "", 0), user("b", "_INBOX.a", 1)}, "_INBOX.a"},
 		"an inbox in one":   {[]access.User{user("a", "", 0), user("b", "_INBOX.a.b", 1)}, "_INBOX.a.b"},
 		"everybody's inbox": {[]access.User{user("a", "_INBOX", 0), user("b", "", 1)}, "_INBOX.b"},

@@ -14,7 +14,7 @@ import (
 )
 
 // makes is the command that creates streams, KV buckets and consumers as defined.
-const makes = "`stoker streams apply` makes it"
+const makes = "`stoker streams apply` creates it"
 
 // Bus checks the bus: whether it answers, its version, its streams, KV buckets and consumers
 // against their definition, and its clock. unreachable is the advice if it does not answer.
@@ -81,10 +81,10 @@ func ofParts(s jetstream.Surveyed) (all []Finding) {
 		}
 	}
 	if len(unknown) > 0 {
-		all = append(all, Finding{"streams", Warning, "no permission to read " + strings.Join(unknown, ", "), "ask as an operator (`stoker access` says what roles may do)"})
+		all = append(all, Finding{"streams", Warning, "no permission to read " + strings.Join(unknown, ", "), "repeat this with credentials of the role operator (`stoker access` prints the permissions of roles)"})
 	}
 	if len(fine) > 0 {
-		all = append(all, Finding{Check: "streams", Level: OK, Found: fmt.Sprintf("%d of %d are as they are defined", len(fine), len(s.Parts))})
+		all = append(all, Finding{Check: "streams", Level: OK, Found: fmt.Sprintf("%d of %d match their definition", len(fine), len(s.Parts))})
 	}
 	if clock != nil {
 		all = append(all, skew("clock of the bus", *clock))
@@ -102,7 +102,7 @@ func ofPart(p jetstream.Part) (found []Finding) {
 		return []Finding{Wrong("see the server's log", "%v", p.Err)}
 	}
 	for _, d := range p.Differences {
-		found = append(found, Wrong("`stoker streams apply` updates it; its error names what can't be changed",
+		found = append(found, Wrong("`stoker streams apply` updates it; its error names settings that can't be changed",
 			"%s is %s, and defined as %s", d.Field, d.Is, d.Defined))
 	}
 	if p.Redelivered > 0 {
@@ -110,11 +110,11 @@ func ofPart(p jetstream.Part) (found []Finding) {
 		if p.Oldest != "" {
 			oldest = "; the oldest is " + p.Oldest
 		}
-		found = append(found, Warn("the log of its reader says why each fails (event not handled); repair what it names, `stoker apply` for a pipeline",
+		found = append(found, Warn("the log of its reader has the reason of each failure (event not handled); fix that, a pipeline with `stoker apply`",
 			"%d messages are delivered again and again, because they can't be handled%s", p.Redelivered, oldest))
 	}
 	if p.Clustered && p.Replicas == 1 {
-		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: events are lost with a server's disk"))
+		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: if its server loses the disk, events are lost"))
 	}
 	if full(p.Bytes) || full(p.Messages) {
 		found = append(found, Warn("raise its limit, or delete old messages: a full stream refuses new messages",
@@ -154,7 +154,7 @@ const (
 	exact      = 2 * time.Second
 	skewed     = 5 * time.Second
 	farSkewed  = 5 * time.Minute
-	setYourOwn = "have this machine's clock and the server's set by NTP"
+	setYourOwn = "synchronize this machine's clock and the server's by NTP"
 )
 
 // skew returns the finding for a clock that is ahead of ours.
@@ -197,7 +197,7 @@ func Durable(monitor string) Check {
 		}
 		found, err := askSyncs(ctx, strings.TrimSuffix(monitor, "/")+"/varz")
 		if err != nil {
-			return []Finding{Warn("--nats-monitor names the server's monitoring address: http_port in its configuration", "not known: %v", err)}
+			return []Finding{Warn("--nats-monitor names the server's monitoring address: http_port in its configuration", "unknown: %v", err)}
 		}
 		if config := found.JetStream.Config; !config.SyncAlways {
 			return []Finding{Warn("jetstream { sync_interval: always } in the server's configuration",
@@ -222,7 +222,7 @@ func askSyncs(ctx context.Context, address string) (found syncs, err error) {
 	}
 	const most = 1 << 20 // bytes
 	if err := json.NewDecoder(http.MaxBytesReader(nil, answer.Body, most)).Decode(&found); err != nil {
-		return found, fmt.Errorf("%s: expected the answer of a NATS server: %w", address, err)
+		return found, fmt.Errorf("%s: expected the monitoring endpoint of a NATS server: %w", address, err)
 	}
 	return found, nil
 }

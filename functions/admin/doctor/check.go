@@ -88,7 +88,7 @@ func look(ctx context.Context, limit time.Duration, check Check) []Finding {
 	defer cancel()
 	found := check.Look(ctx)
 	if ctx.Err() != nil && len(found) == 0 {
-		return []Finding{Wrong("try again; if it persists, examine the service that it asks", "no answer within %s", limit)}
+		return []Finding{Wrong("repeat the check; if this persists, check the service that it uses", "no answer within %s", limit)}
 	}
 	return found
 }
@@ -99,7 +99,7 @@ func Role(role access.Role, scope access.Scope, refused func(context.Context, je
 	return Func("role "+string(role), func(ctx context.Context) (all []Finding) {
 		needs, err := role.Needs(scope)
 		if err != nil {
-			return []Finding{Warn("--role, --pipeline and --class say which permissions it needs", "permissions unknown: %v", err)}
+			return []Finding{Warn("--role, --pipeline and --class select the permissions to check", "permissions unknown: %v", err)}
 		}
 		for _, need := range needs {
 			no, err := refused(ctx, jetstream.Permits{Publish: need.Publish, Subscribe: need.Subscribe})
@@ -114,7 +114,7 @@ func Role(role access.Role, scope access.Scope, refused func(context.Context, je
 
 func ofNeed(role access.Role, need access.Need, no jetstream.Permits) Finding {
 	of, refused := len(need.Publish)+len(need.Subscribe), len(no.Publish)+len(no.Subscribe)
-	do := fmt.Sprintf("`stoker access nats %s` prints what the server is to allow", role)
+	do := fmt.Sprintf("`stoker access nats %s` prints the permissions to configure on the server", role)
 	var first string
 	switch {
 	case refused == 0:
@@ -122,8 +122,8 @@ func ofNeed(role access.Role, need access.Need, no jetstream.Permits) Finding {
 	case len(no.Publish) > 0:
 		first = "publish to " + no.Publish[0]
 	default:
-		first = "listen to " + no.Subscribe[0]
-		do += "; --nats-inbox (NATS_INBOX_PREFIX) is where answers are heard"
+		first = "subscribe to " + no.Subscribe[0]
+		do += "; --nats-inbox (NATS_INBOX_PREFIX) sets the inbox prefix"
 	}
 	return Wrong(do, "may not %s: refused to %s (%d of %d subjects)", need.To, first, refused, of)
 }

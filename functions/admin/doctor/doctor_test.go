@@ -58,7 +58,7 @@ func TestTheBusIsExamined(t *testing.T) {
 	}{
 		"away":       {jetstream.Surveyed{}, errors.New("no servers"), "fault bus: no servers | start one"},
 		"no streams": {jetstream.Surveyed{JetStream: jetstream.ErrNoJetStream}, nil, "fault jetstream: JetStream is off for this account"},
-		"missing":    {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Err: events.ErrNotFound}}}, nil, "fault stream EVENTS: is missing | `stoker streams apply` makes it"},
+		"missing":    {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Err: events.ErrNotFound}}}, nil, "fault stream EVENTS: is missing | `stoker streams apply` creates it"},
 		"different": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Differences: []jetstream.Difference{{Field: "max_age", Defined: "0s", Is: "1h0m0s"}}}}},
 			nil, "fault stream EVENTS: max_age is 1h0m0s, and defined as 0s"},
 		"one copy": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Replicas: 1, Clustered: true}}}, nil, "warning stream EVENTS: has one copy in a cluster"},
@@ -129,7 +129,7 @@ func TestThisMachine(t *testing.T) {
 	}
 	lines, faults := examined(t, time.Minute, Space("jobs", filepath.Join(t.TempDir(), "not", "there")), Files(), Processor(), Secrets("settings file", secret), Secrets("none", ""))
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{"disk for jobs: ", " free", "open files: ", "processor: ", "warning settings file: " + secret + " holds a secret, and others may read it | chmod 600 " + secret} {
+	for _, want := range []string{"disk for jobs: ", " free", "open files: ", "processor: ", "warning settings file: " + secret + " holds a secret, and other users can read it | chmod 600 " + secret} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s\nwant %s", all, want)
 		}

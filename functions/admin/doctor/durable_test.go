@@ -33,7 +33,7 @@ func TestNoMonitoringIsNoFault(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
 	for _, address := range []string{"127.0.0.1:1", other.URL} {
-		if lines, faults := examined(t, time.Minute, Durable(address)); faults != 0 || !strings.HasPrefix(lines[0], "warning durability: not known: ") {
+		if lines, faults := examined(t, time.Minute, Durable(address)); faults != 0 || !strings.HasPrefix(lines[0], "warning durability: unknown: ") {
 			t.Errorf("%s: %q", address, lines)
 		}
 	}

@@ -24,14 +24,14 @@ func TestWhatIsSaidAtEachLevel(t *testing.T) {
 		do    string
 	}{
 		"a full disk":         {ofSpace("/x", noSpace-1), Fault, "free space"},
-		"a disk nearly full":  {ofSpace("/x", noSpace), Warning, "copied to disk"},
+		"a disk nearly full":  {ofSpace("/x", noSpace), Warning, "copied to this disk"},
 		"space":               {ofSpace("/x", littleSpace), OK, ""},
 		"few files":           {ofFiles(fewFiles - 1), Warning, "ulimit -n"},
 		"enough files":        {ofFiles(fewFiles), OK, ""},
 		"an old processor":    {ofKernels(kernel.Portable, "amd64"), Warning, "AVX2"},
 		"another processor":   {ofKernels(kernel.Portable, "arm64"), OK, ""},
 		"a store that denies": {probe(storage.ErrDenied), Fault, "stoker access"},
-		"a store that's away": {probe(storage.ErrUnavailable), Fault, "and up?"},
+		"a store that's away": {probe(storage.ErrUnavailable), Fault, "is the store running?"},
 		"no bucket":           {probe(storage.ErrNotFound), Fault, "make the bucket b"},
 		"a store that breaks": {probe(errors.New("odd")), Fault, "stoker config"},
 	} {

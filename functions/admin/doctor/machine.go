@@ -41,7 +41,7 @@ func ofSpace(folder string, free uint64) Finding {
 	case free < noSpace:
 		return Wrong("free space, or name a directory on another disk", "%s: %s free", folder, size(free))
 	case free < littleSpace:
-		return Warn("a job's inputs and its model are copied to disk: free space for them", "%s: %s free", folder, size(free))
+		return Warn("free disk space: a job's inputs and its model are copied to this disk", "%s: %s free", folder, size(free))
 	}
 	return Fine("%s: %s free", folder, size(free))
 }
@@ -104,7 +104,7 @@ func Secrets(what, file string) Check {
 		case err != nil:
 			return []Finding{Wrong("", "%v", err)}
 		case info.Mode().Perm()&0o077 != 0:
-			return []Finding{Warn("chmod 600 "+file, "%s holds a secret, and others may read it", file)}
+			return []Finding{Warn("chmod 600 "+file, "%s holds a secret, and other users can read it", file)}
 		}
 		return []Finding{Fine("only its owner can read %s", file)}
 	})
@@ -128,7 +128,7 @@ func gpuBy(probe func(context.Context) (string, error), driver string) Check {
 		case errors.Is(err, fs.ErrNotExist) && noDriver != nil:
 			return []Finding{Fine("none; builtin modules train on the CPU")}
 		case errors.Is(err, fs.ErrNotExist):
-			return []Finding{Warn("put stoker-cuda next to stoker, or name it by STOKER_CUDA", "there is a GPU, and no stoker-cuda: builtin modules train on the CPU")}
+			return []Finding{Warn("put stoker-cuda next to stoker, or set STOKER_CUDA to its path", "there is a GPU, and no stoker-cuda: builtin modules train on the CPU")}
 		}
 		return []Finding{Warn("run `stoker-cuda probe`; NVIDIA's driver must be of series 580 or newer", "%s", line(err))}
 	})
@@ -162,7 +162,7 @@ func ofPackages(c python.Checked) (found []Finding) {
 		}
 		f := Warn(p.Add, "%s: %s; modules that import it fail", p.Package, firstLine(p.Problem))
 		if f.Do == "" {
-			f.Do = "`stoker python setup --force` makes the environment again"
+			f.Do = "`stoker python setup --force` creates the environment again"
 		}
 		found = append(found, f)
 	}

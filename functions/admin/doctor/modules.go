@@ -42,9 +42,9 @@ func isGVisor(version string) bool {
 }
 
 func ofModules(g guards) (found []Finding) {
-	open := "a module reads what this user can, credentials among it, and can change what other jobs run: %v"
+	open := "modules can read all files of this user, including credentials, and can change the files of other jobs: %v"
 	if g.users != usersOff {
-		open = "a module reads what all users of this machine can, and writes where all may: %v"
+		open = "modules can access all files that every user of this machine can access: %v"
 	}
 	switch {
 	case g.off:
@@ -53,7 +53,7 @@ func ofModules(g guards) (found []Finding) {
 		found = append(found, Warn("run each worker in a container, with a kernel that has Landlock (Linux 5.19) or a sandbox around it (gVisor)",
 			open, g.sandbox))
 	case len(g.lacks) > 0:
-		found = append(found, Warn("a newer kernel enforces that too",
+		found = append(found, Warn("a newer kernel prevents that too",
 			"modules write only to their own folders and read no credentials, but %s", strings.Join(g.lacks, "; ")))
 	default:
 		found = append(found, Fine("they write only to their own folders, and read no credentials (Landlock)"))
@@ -65,10 +65,10 @@ func ofModules(g guards) (found []Finding) {
 		found = append(found, Fine("gVisor is between modules and this machine's kernel: unknown, /proc/version does not name it"))
 	}
 	if !g.orphans {
-		found = append(found, Warn("give workers a cgroup to divide: STOKER_CGROUP", "processes that a module leaves running may outlive its job"))
+		found = append(found, Warn("give workers a cgroup in which they may create others: STOKER_CGROUP", "processes that a module leaves running may outlive its job"))
 	}
 	if g.network != nil {
-		found = append(found, Warn("only STOKER_MODULE_NETWORK=none needs it", "they can't be run without a network: %s", line(g.network)))
+		found = append(found, Warn("only STOKER_MODULE_NETWORK=none needs it", "modules can't run without a network: %s", line(g.network)))
 	}
 	return found
 }
@@ -81,12 +81,12 @@ const usersOff = "off"
 func ofUsers(g guards) Finding {
 	switch {
 	case g.noUsers != nil:
-		return Wrong("unset "+process.UserEnv+", or do what it says", "modules can't have users of their own, and workers do not start: %v", g.noUsers)
+		return Wrong("unset "+process.UserEnv+", or follow its advice", "modules can't have users of their own, and workers do not start: %v", g.noUsers)
 	case g.users != usersOff:
 		return Fine("each process of a module has a user of its own: %s", g.users)
 	case g.root:
 		return Warn("run workers as a user of their own, or set "+process.UserEnv+"=on",
-			"modules share the user of their worker: yes. That is root, whom limits of processes do not hold")
+			"modules share the user of their worker: yes. It is root, for whom process limits do not apply")
 	}
 	return Fine("modules share the user of their worker: yes")
 }

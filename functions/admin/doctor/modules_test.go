@@ -22,17 +22,17 @@ func TestTheIsolationOfModulesIsExamined(t *testing.T) {
 		"gVisor": {guards{orphans: true, gvisor: true}, []string{"ok they write only to their own folders, and read no credentials (Landlock)", shared,
 			"ok gVisor is between modules and this machine's kernel: yes"}},
 		"switched off": {guards{orphans: true, off: true}, []string{
-			"warning a module reads what this user can, credentials among it, and can change what other jobs run: STOKER_MODULE_SANDBOX=off", shared, unknown,
+			"warning modules can read all files of this user, including credentials, and can change the files of other jobs: STOKER_MODULE_SANDBOX=off", shared, unknown,
 		}},
 		"an older kernel": {guards{orphans: true, lacks: []string{"files can be cut off"}}, []string{"warning modules write only to their own folders and read no credentials, but files can be cut off", shared, unknown}},
 		"none": {guards{sandbox: errors.New("no Landlock"), network: errors.New("no namespaces"), root: true}, []string{
-			"warning a module reads what this user can, credentials among it, and can change what other jobs run: no Landlock",
-			"warning modules share the user of their worker: yes. That is root, whom limits of processes do not hold", unknown,
+			"warning modules can read all files of this user, including credentials, and can change the files of other jobs: no Landlock",
+			"warning modules share the user of their worker: yes. It is root, for whom process limits do not apply", unknown,
 			"warning processes that a module leaves running may outlive its job",
-			"warning they can't be run without a network: no namespaces",
+			"warning modules can't run without a network: no namespaces",
 		}},
 		"users": {guards{sandbox: errors.New("no Landlock"), orphans: true, root: true, users: "60600-61099"}, []string{
-			"warning a module reads what all users of this machine can, and writes where all may: no Landlock",
+			"warning modules can access all files that every user of this machine can access: no Landlock",
 			"ok each process of a module has a user of its own: 60600-61099", unknown,
 		}},
 		"no users": {guards{orphans: true, noUsers: errors.New("only root can")}, []string{
@@ -65,7 +65,7 @@ func TestTheReportSaysWhetherThisMachineKeepsModulesApart(t *testing.T) {
 	if err := process.CanSandbox(); err != nil {
 		want = err.Error()
 	}
-	if !strings.Contains(report, want) || strings.Contains(report, "That is root") != (os.Geteuid() == 0) {
+	if !strings.Contains(report, want) || strings.Contains(report, "It is root") != (os.Geteuid() == 0) {
 		t.Errorf("want %q in\n%s", want, report)
 	}
 }
@@ -75,7 +75,7 @@ func TestTheReportSaysWhetherModulesHaveUsersOfTheirOwn(t *testing.T) {
 	lines, _ := examined(t, time.Minute, Modules())
 	want := "each process of a module has a user of its own: 60600-61099"
 	if os.Geteuid() != 0 {
-		want = "STOKER_MODULE_USER=on: only root can give modules users of their own"
+		want = "STOKER_MODULE_USER=on: only root can run modules under separate users"
 	}
 	if report := strings.Join(lines, "\n"); !strings.Contains(report, want) {
 		t.Errorf("want %q in\n%s", want, report)

@@ -37,7 +37,7 @@ func TestMissingPermissionsAreNamedByWhatNeedsThem(t *testing.T) {
 	for _, want := range []string{
 		"ok role worker: may claim train jobs |",
 		"fault role worker: may not claim trial jobs: refused to publish to $JS.API.CONSUMER.MSG.NEXT.JOBS.trial-gpu (1 of 5 subjects) | `stoker access nats worker` prints",
-		"fault role worker: may not receive replies: refused to listen to _INBOX.worker.> (1 of 1 subjects) | `stoker access nats worker` prints what the server is to allow; --nats-inbox",
+		"fault role worker: may not receive replies: refused to subscribe to _INBOX.worker.> (1 of 1 subjects) | `stoker access nats worker` prints the permissions to configure on the server; --nats-inbox",
 	} {
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }) {
 			t.Errorf("no line begins with %q:\n%s", want, strings.Join(lines, "\n"))

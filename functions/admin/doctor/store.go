@@ -29,7 +29,7 @@ func Store(with func(context.Context, func(context.Context, storage.Store, stora
 			return nil
 		})
 		if err != nil {
-			found = append(found, Wrong("`stoker config` shows which store and whose credentials are used", "%v", err))
+			found = append(found, Wrong("`stoker config` shows the store and the credentials in use", "%v", err))
 		}
 		return found
 	})
@@ -44,10 +44,10 @@ func probed(store storage.Store, root storage.Ref, err error) Finding {
 	case errors.Is(err, storage.ErrNotFound):
 		return Wrong("make the bucket "+root.Bucket+", or name another with --root (STOKER_ROOT)", "%v", err)
 	case errors.Is(err, storage.ErrDenied):
-		return Wrong("`stoker config` shows whose credentials are used; `stoker access` says what each role must be allowed", "%v", err)
+		return Wrong("`stoker config` shows the credentials in use; `stoker access` prints the permissions of each role", "%v", err)
 	case errors.Is(err, storage.ErrUnavailable):
-		return Wrong("is "+name+" right, and up? `stoker config` shows where the setting comes from", "%v", err)
+		return Wrong("is "+name+" correct, and is the store running? `stoker config` shows where the setting comes from", "%v", err)
 	default:
-		return Wrong("`stoker config` shows which store and whose credentials are used", "%v", err)
+		return Wrong("`stoker config` shows the store and the credentials in use", "%v", err)
 	}
 }

@@ -22,7 +22,7 @@ func clock(ctx context.Context, store storage.Store, root storage.Ref) (now time
 		return now, fmt.Errorf("ask the store for its time: %w", err)
 	}
 	if object.Modified.IsZero() {
-		return now, fmt.Errorf("ask the store for its time: %s has none", ref)
+		return now, fmt.Errorf("ask the store for its time: %s has no modification time", ref)
 	}
 	return object.Modified, nil
 }

@@ -28,7 +28,7 @@ type Options struct {
 const (
 	whyUncommitted = "no commit names this attempt"
 	whyCommitted   = "its execution is committed"
-	whyUntouched   = "its execution was not touched for long"
+	whyUntouched   = "its execution was unused for long"
 	whyReplaced    = "newer models of its pipeline have replaced it"
 )
 

@@ -36,7 +36,7 @@ func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
 func TestTheDepthOfStructsIsBounded(t *testing.T) {
 	t.Parallel()
 	opened := `feature { name: "n" type: STRUCT struct_domain { `
-	for depth, want := range map[int]string{10: "", 4000: "one within another"} {
+	for depth, want := range map[int]string{10: "", 4000: "nested more than"} {
 		text := strings.Repeat(opened, depth) + strings.Repeat("} } ", depth)
 		s, err := parseSchema("schema.pbtxt", []byte(text))
 		if want == "" && (err != nil || len(s.Features) != depth) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

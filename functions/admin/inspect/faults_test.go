@@ -111,7 +111,7 @@ func TestATypeThatDiffersBetweenSplitsIsSaid(t *testing.T) {
 	}
 	r := look(t, dir, inspect.Options{})
 	text := printed(r)
-	if want := "feature size is int64 in eval, and float in train: training refuses one of them"; !strings.Contains(text, want) || strings.Contains(text, "feature age is") {
+	if want := "feature size is int64 in eval, and float in train: training rejects one of them"; !strings.Contains(text, want) || strings.Contains(text, "feature age is") {
 		t.Errorf("%q is not in\n%s", want, text)
 	}
 	if len(r.Examples.Mixed) != 1 || r.Examples.Mixed[0].Types["eval"] != "int64" {

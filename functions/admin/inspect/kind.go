@@ -191,7 +191,7 @@ func (s *Source) unknown(ctx context.Context) error {
 			return fmt.Errorf("%s is %s", f.Path, what)
 		}
 	}
-	return fmt.Errorf("no artifact that is known here: %s", expected)
+	return fmt.Errorf("not a known artifact: %s", expected)
 }
 
 // unread returns what a file is that is not read here, and what to do instead: a file in which
@@ -200,13 +200,13 @@ func unread(name string, head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")):
 		// The signature of the HDF5 File Format Specification, III.A.
-		return "HDF5, which is not read here: load it into its model with Keras, and save that with model.export(folder)"
+		return "HDF5, which is not supported: load it into its model with Keras, and save that with model.export(folder)"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && path.Ext(name) == ".keras":
-		return "a zip in Keras's own format, which is not read here: load it with tf.keras.models.load_model, and save it with model.export(folder)"
+		return "a zip file in Keras's own format, which is not supported: load it with tf.keras.models.load_model, and save it with model.export(folder)"
 	}
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv", ".parquet":
-		return fmt.Sprintf("a table: `stoker upload %s s3://BUCKET/KEY` makes Examples of it", name)
+		return fmt.Sprintf("a table: `stoker upload %s s3://BUCKET/KEY` converts it to Examples", name)
 	}
 	return ""
 }

@@ -29,11 +29,11 @@ func (e *Examples) print(p *printer) {
 				plain(s.name()), plural(int(s.Malformed), "record"), plain(s.FirstBad))
 		}
 		if s.Damaged > 0 {
-			p.section("%s: damaged: %s; what comes after it in the file is not counted", plain(s.name()), plain(s.damageText()))
+			p.section("%s: damaged: %s; the rest of the file is not counted", plain(s.name()), plain(s.damageText()))
 		}
 		for _, f := range s.Features {
 			if f.Other != "" {
-				p.section("%s: feature %s is %s, and %s in %s: training refuses one of them", plain(s.name()), plain(f.Name), f.Type, f.Other, plain(f.OtherAt))
+				p.section("%s: feature %s is %s, and %s in %s: training rejects one of them", plain(s.name()), plain(f.Name), f.Type, f.Other, plain(f.OtherAt))
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (e *Examples) print(p *printer) {
 		for _, split := range slices.Sorted(maps.Keys(m.Types)) {
 			types = append(types, fmt.Sprintf("%s in %s", m.Types[split], plain(split)))
 		}
-		p.section("feature %s is %s: training refuses one of them", plain(m.Name), strings.Join(types, ", and "))
+		p.section("feature %s is %s: training rejects one of them", plain(m.Name), strings.Join(types, ", and "))
 	}
 	for _, s := range e.Splits {
 		s.print(p)
@@ -203,7 +203,7 @@ func (e *Events) print(p *printer) {
 	for _, r := range e.Runs {
 		p.section("run %s: %s", plain(r.Name), plural(r.Files, "file"))
 		if r.Cut {
-			p.row("the last file ends within an event: it is still written, or its writer died")
+			p.row("the last file ends within an event: it is still being written, or its writer died")
 		}
 		if len(r.Tags) > 0 {
 			p.row("TAG", "KIND", "POINTS", "STEPS", "LAST")

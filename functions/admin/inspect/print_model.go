@@ -230,7 +230,7 @@ func (s *Skew) String() string {
 	}
 	figures := fmt.Sprintf("at most %.3g in %d %s, tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
 	if s.NotCompared != "" {
-		return fmt.Sprintf("%stransformed features alone, %s; answers are not compared: %s", s.asked(), figures, s.NotCompared)
+		return fmt.Sprintf("%stransformed features alone, %s; answers not compared: %s", s.asked(), figures, s.NotCompared)
 	}
 	return figures
 }

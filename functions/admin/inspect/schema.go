@@ -92,7 +92,7 @@ const maxStructs = 64
 
 func (s *Schema) add(prefix string, features []*schemapb.Feature, sparse []*schemapb.SparseFeature, domains map[string]*schemapb.StringDomain, depth int) error {
 	if depth > maxStructs {
-		return fmt.Errorf("more than %d structs one within another", maxStructs)
+		return fmt.Errorf("structs are nested more than %d deep", maxStructs)
 	}
 	for _, f := range features {
 		name := prefix + f.GetName()

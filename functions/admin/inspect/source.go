@@ -37,7 +37,7 @@ type File struct {
 }
 
 // ErrNothing is in the chain of the error for a path or address without any file.
-var ErrNothing = errors.New("nothing there")
+var ErrNothing = errors.New("nothing found")
 
 // Local returns a source for a file or a directory of this machine.
 func Local(name string) (*Source, error) {
@@ -221,7 +221,7 @@ func (s *Source) local(ctx context.Context, limit int64, paths ...string) (strin
 type TooLargeError struct{ Bytes, Limit int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%d bytes would have to be copied from the store, --limit is %d", e.Bytes, e.Limit)
+	return fmt.Sprintf("copying it from the store needs %d bytes, but --limit is %d", e.Bytes, e.Limit)
 }
 
 func (s *Source) copy(ctx context.Context, from, to string) (err error) {

@@ -76,7 +76,7 @@ func parseStatistics(data []byte) (Statistics, error) {
 		})
 	})
 	if err == nil && !seen {
-		err = fmt.Errorf("no data set in it: expected a DatasetFeatureStatisticsList")
+		err = fmt.Errorf("it holds no data set: expected a DatasetFeatureStatisticsList")
 	}
 	return s, err
 }

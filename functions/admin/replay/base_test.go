@@ -151,7 +151,7 @@ func TestAnErrorOfOneRunHoldsUpNoOther(t *testing.T) {
 		w.wipe()
 		got := w.survey(replay.Options{})
 		equal(t, actions(got), "a train", "b stuck", "c stuck")
-		if why := got.Steps[2].Why; !strings.Contains(why, "the model that it starts from can't be had: run b made it") {
+		if why := got.Steps[2].Why; !strings.Contains(why, "the model that it starts from is not available: run b trained it") {
 			t.Errorf("why: %s", why)
 		}
 		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
@@ -165,7 +165,7 @@ func TestABaseModelWithoutAnEventIsReportedAsGone(t *testing.T) {
 		w.check(w.d.Next(t.Context(), 0))
 		got := w.survey(replay.Options{})
 		equal(t, actions(got), "a stuck")
-		if why := got.Steps[0].Why; !strings.Contains(why, "no event says how it was made") {
+		if why := got.Steps[0].Why; !strings.Contains(why, "no event of its training exists") {
 			t.Errorf("why: %s", why)
 		}
 	})

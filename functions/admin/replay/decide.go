@@ -31,7 +31,7 @@ func decide(k evidence, opts Options) Step {
 	step := Step{Run: k.run, events: counting(k.Timeline), completed: k.completed, WaitsFor: k.waits}
 	if k.lost && k.Outcome == nil && len(step.events) == 0 {
 		step.WaitsFor = nil
-		return step.leave("it has no event that counts: one that was refused counts once `stoker dead retry` has handled it again")
+		return step.leave("it has no valid event: retry refused events with `stoker dead retry`")
 	}
 	if k.state == join.Waiting && (!k.lost || k.Outcome == nil) {
 		return step.joined("it waits for events", k)
@@ -98,10 +98,10 @@ func (s Step) unfinished(k evidence) Step {
 	case k.held != "":
 		return s.leave(k.held)
 	case k.state == join.Dispatched:
-		s.Action, s.Why = Offer, "nothing has come of its job; if the job is still there, this changes nothing"
+		s.Action, s.Why = Offer, "its job has no outcome; if the job still exists, this changes nothing"
 		return s
 	}
-	return s.joined("it has all that it waits for, and was given no job", k)
+	return s.joined("its events are complete, but it has no job", k)
 }
 
 func failedWhy(data *events.TrainingFailed, deadLetter uint64) string {

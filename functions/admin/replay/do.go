@@ -45,7 +45,7 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 		return err
 	}
 	if !slices.Contains(w.at, begun) {
-		return errors.New("the steps wait for one another")
+		return errors.New("the steps wait for each other")
 	}
 	query := events.Query{Kinds: kinds(), From: p.tail + 1, Follow: true}
 	for recorded, err := range r.bus.Read(ctx, query) {
@@ -177,9 +177,9 @@ func kinds() []events.Kind {
 // lacking returns why a step is skipped that needs the result of this one.
 func (s Step) lacking() error {
 	if s.Action == Tune {
-		return fmt.Errorf("it trains with the hyperparameters of run %s, which were not found again", s.Run.Run)
+		return fmt.Errorf("it trains with the hyperparameters of run %s, whose search was not repeated", s.Run.Run)
 	}
-	return fmt.Errorf("it starts from the model of run %s, which was not made again", s.Run.Run)
+	return fmt.Errorf("it starts from the model of run %s, which was not trained again", s.Run.Run)
 }
 
 // answered reports whether an event has the outcome of the step, and not of another job.

@@ -200,24 +200,24 @@ func verify(ctx context.Context, store storage.Store, data *events.ModelTrained)
 	}
 	place, ok := storage.PlaceOf(ref)
 	if !ok {
-		return modelState{whole: true, why: "its model lies at an address that is not of Stoker's making"}, nil
+		return modelState{whole: true, why: "its model is at an address that Stoker did not create"}, nil
 	}
 	commit, _, err := storage.Committed(ctx, store, place.Root, place.Execution)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		next.why = "its model is gone, and its commit too"
+		next.why = "its model and its commit are gone"
 	case errors.Is(err, storage.ErrIncomplete):
-		next.why = "its model is not whole: " + err.Error()
+		next.why = "its model is incomplete: " + err.Error()
 		next.generation = max(next.generation, commit.Generation+1)
 	case err != nil:
 		return next, fmt.Errorf("verify %s: %w", ref, err)
 	case commit.Cancelled:
-		next.why = "its execution was cancelled since"
+		next.why = "its execution was cancelled afterwards"
 	case commit.Attempt != place.Attempt:
-		next.why = "its model was made again, without an event for this run"
+		next.why = "its model was trained again, without an event for this run"
 		next.generation = max(next.generation, commit.Generation)
 	default:
-		return modelState{whole: true, why: "its model is whole"}, nil
+		return modelState{whole: true, why: "its model is complete"}, nil
 	}
 	return next, nil
 }

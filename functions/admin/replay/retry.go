@@ -44,7 +44,7 @@ func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.Dea
 	case events.StreamBuckets:
 		err = retryNotice(ctx, bus, deadLetter.Message)
 	default:
-		err = fmt.Errorf("only events, jobs and bucket notifications can be retried, this came from %s", deadLetter.Message.Stream)
+		err = fmt.Errorf("only events, jobs and bucket notifications can be retried; this message is from %s", deadLetter.Message.Stream)
 	}
 	if err != nil {
 		return fmt.Errorf("retry dead letter %d: %w", deadLetter.Sequence, err)
@@ -65,7 +65,7 @@ func retryJob(ctx context.Context, bus events.JobQueue, deadLetter events.DeadLe
 	}
 	job, err := events.DecodeJob(deadLetter.Message.Body)
 	if err != nil {
-		return fmt.Errorf("message %d of the queue is no job: %w", deadLetter.Message.Sequence, err)
+		return fmt.Errorf("message %d of the queue is not a job: %w", deadLetter.Message.Sequence, err)
 	}
 	job.Request = requestOf(deadLetter)
 	return reoffer(ctx, bus, job, deadLetter)
@@ -91,10 +91,10 @@ func reoffer(ctx context.Context, bus events.JobQueue, job events.Job, deadLette
 	case err != nil:
 		return err
 	case queued.Sequence == deadLetter.Message.Sequence:
-		return fmt.Errorf("job %s is still on the queue: its worker has not acknowledged it yet; try again in a moment", job.ID)
+		return fmt.Errorf("job %s is still on the queue: its worker has not acknowledged it yet; retry in a moment", job.ID)
 	}
 	if there, err := events.DecodeJob(queued.Body); err != nil || there.Request != job.Request {
-		return fmt.Errorf("job %s is on the queue again already, as message %d; try again when that has ended", job.ID, queued.Sequence)
+		return fmt.Errorf("job %s is already on the queue again, as message %d; retry when it has ended", job.ID, queued.Sequence)
 	}
 	return nil
 }

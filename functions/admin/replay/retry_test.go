@@ -127,7 +127,7 @@ func TestALetterStaysWhileItsJobIsRetriedByAnother(t *testing.T) {
 	if err := bus.Enqueue(t.Context(), job()); err != nil {
 		t.Fatal(err)
 	}
-	if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err == nil || !strings.Contains(err.Error(), "already, as message 2") {
+	if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err == nil || !strings.Contains(err.Error(), "again, as message 2") {
 		t.Errorf("retried: %v", err)
 	}
 	if left := deadLetters(t, bus); len(left) != 1 {
@@ -172,7 +172,7 @@ func TestAMessageThatIsNoJobStaysADeadLetter(t *testing.T) {
 		}
 	}
 	wants := []string{
-		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the dead letter holds 1 of the job's 99 bytes", "this came from OTHERS", "message 8 is gone from the queue",
+		"retry dead letter 1: message 1 of the queue is not a job", "retry dead letter 2: the dead letter holds 1 of the job's 99 bytes", "this message is from OTHERS", "message 8 is gone from the queue",
 	}
 	for i, deadLetter := range deadLetters(t, bus) {
 		if err := replay.Retry(t.Context(), bus, &redone{}, deadLetter); err == nil || !strings.Contains(err.Error(), wants[i]) {

@@ -114,7 +114,7 @@ func (l *survey) fetchBases(ctx context.Context) error {
 			return fmt.Errorf("base model of run %s of pipeline %s: %w", user.Run.Run, user.Pipeline, err)
 		}
 		if made[user.startsFrom] = err == nil; err != nil {
-			l.steps[i] = user.stuck(fmt.Errorf("the model that it starts from can't be had: %w", err))
+			l.steps[i] = user.stuck(fmt.Errorf("the model that it starts from is not available: %w", err))
 		}
 	}
 	return nil
@@ -129,12 +129,12 @@ func (l *survey) fetch(ctx context.Context, user Step) error {
 	}
 	recorded := l.log.made[base]
 	if recorded == nil {
-		return fmt.Errorf("%s in %s is gone, and no event says how it was made", base.Execution, base.Root)
+		return fmt.Errorf("%s in %s is gone, and no event of its training exists", base.Execution, base.Root)
 	}
 	data := recorded.Event.Data.(*events.ModelTrained)
 	k, _, err := l.evidence(ctx, Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run})
 	if err != nil {
-		return fmt.Errorf("run %s made it: %w", recorded.Event.Run, err)
+		return fmt.Errorf("run %s trained it: %w", recorded.Event.Run, err)
 	}
 	lost, err := verify(ctx, l.store, data)
 	if err != nil {
@@ -160,7 +160,7 @@ func (l *survey) fetchSearches(ctx context.Context) error {
 			return fmt.Errorf("hyperparameters of run %s of pipeline %s: %w", user.Run.Run, user.Pipeline, err)
 		}
 		if there[user.trainsWith] = err == nil; err != nil {
-			l.steps[i] = user.stuck(fmt.Errorf("the hyperparameters that it trains with can't be had: %w", err))
+			l.steps[i] = user.stuck(fmt.Errorf("the hyperparameters that it trains with are not available: %w", err))
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (l *survey) search(ctx context.Context, user Step) error {
 	}
 	recorded := l.log.found[of]
 	if recorded == nil {
-		return fmt.Errorf("%s in %s is gone, and no event says how it was found", of.Execution, of.Root)
+		return fmt.Errorf("%s in %s is gone, and no event of its search exists", of.Execution, of.Root)
 	}
 	data, run := recorded.Event.Data.(*events.HParamsReady), Run{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run}
 	k, _, err := l.evidence(ctx, run)

@@ -73,7 +73,7 @@ type Options struct {
 func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
 	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: compareMetrics(then.Metrics, again.Metrics)}
 	if then.Module != again.Module {
-		r.Inputs = append(r.Inputs, fmt.Sprintf("module: its code was %s, and is %s", then.Module, again.Module))
+		r.Inputs = append(r.Inputs, fmt.Sprintf("module: its code was %s, and is now %s", then.Module, again.Module))
 	}
 	if then.Model.Digest == again.Model.Digest {
 		r.How, r.Same = EqualFiles, true
@@ -85,7 +85,7 @@ func Compare(ctx context.Context, store storage.Store, then, again *events.Model
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, errNoWeights):
-		r.Note, err = "weights are not compared: "+err.Error(), nil
+		r.Note, err = "weights not compared: "+err.Error(), nil
 	case err != nil:
 		return r, err
 	}
@@ -100,8 +100,8 @@ func (r *Report) Explain(job events.Job) {
 	if r.Same || err != nil || spec.Module.IsBuiltin() || bool(spec.Trainer.Deterministic) {
 		return
 	}
-	r.Hint = "the pipeline's trainer.deterministic is off: sums that threads or a GPU add up in any order, and data read in parallel, " +
-		"may have made the difference; with deterministic: on TensorFlow gives the same bits each time"
+	r.Hint = "the pipeline's trainer.deterministic is off: the order of sums in threads or on a GPU, and of data read in parallel, " +
+		"may cause the difference; with deterministic: on, TensorFlow gives the same bits each time"
 }
 
 func (r Report) verdict(tolerance float64) Verdict {
@@ -149,12 +149,12 @@ func inputs(then, again *events.ModelTrained) (all []string) {
 	report := func(a, b []events.Artifact, what string) {
 		for _, in := range a {
 			if !slices.ContainsFunc(b, func(other events.Artifact) bool { return other.Type == in.Type && other.Digest == in.Digest }) {
-				all = append(all, fmt.Sprintf("%s %s (%s) was read %s", in.Type, in.URI, in.Digest, what))
+				all = append(all, fmt.Sprintf("%s %s (%s) was read only %s", in.Type, in.URI, in.Digest, what))
 			}
 		}
 	}
-	report(then.Inputs, again.Inputs, "then alone")
-	report(again.Inputs, then.Inputs, "this time alone")
+	report(then.Inputs, again.Inputs, "by the original")
+	report(again.Inputs, then.Inputs, "by the new model")
 	return all
 }
 

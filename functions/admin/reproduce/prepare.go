@@ -20,7 +20,7 @@ type Plan struct {
 }
 
 // ErrLost reports that how a model was made is no longer known.
-var ErrLost = errors.New("how it was made is not known any more")
+var ErrLost = errors.New("the record of its training is lost")
 
 // Suffix is appended to the pipeline's name for models that are made again: they are not the newest
 // model of any pipeline, and start nothing.
@@ -35,7 +35,7 @@ func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, requ
 		return Plan{}, err
 	}
 	if named.Event == nil {
-		return Plan{}, fmt.Errorf("%s: no event names it: %w", ref, ErrLost)
+		return Plan{}, fmt.Errorf("%s: the log has no event for it: %w", ref, ErrLost)
 	}
 	p := Plan{Model: named}
 	graph, err := lineage.Of(ctx, bus, store, ref, &lineage.Options{Depth: 1})
@@ -52,7 +52,7 @@ func Prepare(ctx context.Context, bus events.Bus, store storage.Store, ref, requ
 		return p, nil
 	}
 	if target.Run == "" {
-		return p, fmt.Errorf("%s: no event says which run made it: %w", ref, ErrLost)
+		return p, fmt.Errorf("%s: no event names the run that trained it: %w", ref, ErrLost)
 	}
 	p.Job, err = job(ctx, bus, target, named.Event, request)
 	return p, err
@@ -63,7 +63,7 @@ func job(ctx context.Context, bus events.Bus, made lineage.Node, trained *events
 	index := runs.Open(bus, runs.Options{})
 	j, err := index.Join(ctx, runs.Key{Pipeline: made.Pipeline, Run: made.Run})
 	if errors.Is(err, events.ErrNotFound) {
-		return events.Job{}, fmt.Errorf("run %s of pipeline %s has no join any more; `stoker replay` makes it anew: %w", made.Run, made.Pipeline, ErrLost)
+		return events.Job{}, fmt.Errorf("the join of run %s of pipeline %s is lost; `stoker replay` rebuilds it: %w", made.Run, made.Pipeline, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err

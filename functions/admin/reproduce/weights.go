@@ -97,9 +97,9 @@ func compareWeights(a, b *tensorbundle.Bundle) (*Weights, error) {
 		delete(others, v.Key)
 		switch {
 		case !both:
-			w.Unlike = append(w.Unlike, v.Key+": only then")
+			w.Unlike = append(w.Unlike, v.Key+": only in the original")
 		case v.DType != other.DType || !slices.Equal(v.Shape, other.Shape):
-			w.Unlike = append(w.Unlike, fmt.Sprintf("%s: %s %v then, %s %v now", v.Key, v.DType, v.Shape, other.DType, other.Shape))
+			w.Unlike = append(w.Unlike, fmt.Sprintf("%s: %s %v in the original, %s %v in the new model", v.Key, v.DType, v.Shape, other.DType, other.Shape))
 		case v.DType == "DT_STRING":
 		default:
 			if err := w.compare(a, b, v.Key); err != nil {
@@ -108,7 +108,7 @@ func compareWeights(a, b *tensorbundle.Bundle) (*Weights, error) {
 		}
 	}
 	for key := range others {
-		w.Unlike = append(w.Unlike, key+": only this time")
+		w.Unlike = append(w.Unlike, key+": only in the new model")
 	}
 	slices.Sort(w.Unlike)
 	return w, nil

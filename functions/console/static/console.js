@@ -113,7 +113,7 @@ function rest() {
 function miss() {
   rest();
   if (document.hidden) return;
-  const said = 'The console does not answer, has no place for one more page that follows, or this session has ended: load the page again to see. What stands here is what was known at ' + new Date(heard).toLocaleTimeString() + '; it is asked again.';
+  const said = 'The console does not answer, has too many open pages, or this session has ended: reload the page to see which. This page shows the state at ' + new Date(heard).toLocaleTimeString() + '; retrying.';
   if (away.textContent !== said) away.textContent = said;
   away.hidden = false;
   again = setTimeout(follow, pause * (1 + Math.random()));

@@ -226,7 +226,7 @@ func (j Join) Ignored(p pipeline.Pipeline, event Event) string {
 		return ""
 	}
 	if have, there := j.Event(event.Kind); there && have.Sequence < event.Sequence {
-		return fmt.Sprintf("the run has its %s already: event %d", event.Kind, have.Sequence)
+		return fmt.Sprintf("the run already has its %s: event %d", event.Kind, have.Sequence)
 	}
 	switch j.State {
 	case Waiting:
@@ -234,13 +234,13 @@ func (j Join) Ignored(p pipeline.Pipeline, event Event) string {
 	case Ended:
 		return "the run had ended: " + j.Ending.Message
 	}
-	return fmt.Sprintf("the run had all that it waits for with event %d", j.Completed())
+	return fmt.Sprintf("the run was complete with event %d", j.Completed())
 }
 
 // Meaningless returns why no run of the pipeline uses events of a kind; "" if runs do.
 func Meaningless(p pipeline.Pipeline, kind events.Kind) string {
 	if kind == events.KindHParamsReady && p.Trainer.Hyperparameters == pipeline.HyperparametersNone {
-		return "pipeline " + p.Name + " takes no hyperparameters: its trainer.hyperparameters is none"
+		return "pipeline " + p.Name + " uses no hyperparameters: its trainer.hyperparameters is none"
 	}
 	return ""
 }

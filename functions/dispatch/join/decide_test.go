@@ -64,7 +64,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			events: []join.Event{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/hp"},
 		"a failed tuning, latest, and there is none": {text: tuner, events: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
-			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to go on with"},
+			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to use instead"},
 		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", events: []join.Event{at(1, "f", untuned())}, latest: best,
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
 		"a failed tuning of a pipeline that does not tune": {text: head, events: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
@@ -268,12 +268,12 @@ func TestAJoinSaysWhichEventsItIgnores(t *testing.T) {
 		want  string
 	}{
 		"its own":              {waiting, first, ""},
-		"a second of the kind": {waiting, second, "has its transform.ready already: event 1"},
+		"a second of the kind": {waiting, second, "already has its transform.ready: event 1"},
 		"one that it lacks":    {waiting, at(3, "h", tuned()), ""},
 		// It replaces the newer one.
 		"an older one of the kind":       {join.Decide(both, "monday", []join.Event{second}), first, ""},
-		"a second, when it was complete": {complete, at(4, "h2", tuned()), "has its hparams.ready already: event 3"},
-		"another, when it was complete":  {complete, at(4, "e", raw), "had all that it waits for with event 3"},
+		"a second, when it was complete": {complete, at(4, "h2", tuned()), "already has its hparams.ready: event 3"},
+		"another, when it was complete":  {complete, at(4, "e", raw), "was complete with event 3"},
 		"of a run that was cancelled":    {waiting.End(events.FailureCancelled, "cancelled", time.Unix(1, 0)), at(4, "h", tuned()), "had ended: cancelled"},
 	} {
 		if got := tc.join.Ignored(both, tc.event); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
@@ -281,7 +281,7 @@ func TestAJoinSaysWhichEventsItIgnores(t *testing.T) {
 		}
 	}
 	empty := join.New("penguin", "monday")
-	if got := empty.Ignored(none, at(1, "h", tuned())); !strings.Contains(got, "takes no hyperparameters") {
+	if got := empty.Ignored(none, at(1, "h", tuned())); !strings.Contains(got, "uses no hyperparameters") {
 		t.Errorf("hyperparameters that nobody takes: %q", got)
 	}
 	if got := empty.Ignored(none, first); got != "" {

@@ -216,7 +216,7 @@ func (j Join) checkStage(s Stage) error {
 	case j.State == Ended && s.Function == events.FunctionTrain:
 		return nil
 	case s.Revision == 0:
-		return &events.Invalid{Field: field + ".revision", Expected: "that of the pipeline which the job is made from"}
+		return &events.Invalid{Field: field + ".revision", Expected: "the revision of the pipeline of the job"}
 	case j.State != Ended && len(j.At(s).Events) == 0:
 		return &events.Invalid{Field: field + ".through", Expected: "the sequence of an event of the run"}
 	case s.Job != "":
@@ -229,18 +229,18 @@ func (j Join) checkStage(s Stage) error {
 func (j Join) checkTraining(train Stage) error {
 	switch {
 	case !train.Exists():
-		return &events.Invalid{Field: "stages", Expected: "one with the function train"}
+		return &events.Invalid{Field: "stages", Expected: "a stage with the function train"}
 	case j.State == Dispatched:
 		return events.CheckJobID("train.job", train.Job)
 	case train.Job != "":
-		return &events.Invalid{Field: "train.job", Expected: "none: the run is not dispatched", Got: train.Job}
+		return &events.Invalid{Field: "train.job", Expected: "no job: the run is not dispatched", Got: train.Job}
 	}
 	return nil
 }
 
 func (j Join) checkEnding() error {
 	if j.Ending == nil {
-		return &events.Invalid{Field: "ending", Expected: "why the run has ended"}
+		return &events.Invalid{Field: "ending", Expected: "the reason why the run has ended"}
 	}
 	if !slices.Contains(events.FailureKinds(), j.Ending.Kind) {
 		return &events.Invalid{Field: "ending.kind", Expected: "a kind of failure", Got: string(j.Ending.Kind)}

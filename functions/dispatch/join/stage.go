@@ -149,7 +149,7 @@ func (j Join) Pin(p pipeline.Pipeline, revision uint64, latest Latest) Join {
 	}
 	if stage.Function == events.FunctionTrain {
 		if j.tuningFailed(p) && latest.Hyperparameters == "" {
-			return j.End(events.FailureIncomplete, j.untuned("the pipeline has no earlier hyperparameters to go on with"), j.Last().Stored)
+			return j.End(events.FailureIncomplete, j.untuned("the pipeline has no earlier hyperparameters to use instead"), j.Last().Stored)
 		}
 		j.State = Complete
 	}

@@ -59,8 +59,8 @@ func TestWhatIsNotThereIsSaidOnceWithWhatHelps(t *testing.T) {
 	j := job(t, "j1", "monday", spec)
 	j.Inputs.TransformGraph = "s3://stoker/up/nothing"
 	_, err := b.handle(t, j, "a1")
-	const want = "transform_graph: there is no object and no folder at s3://stoker/up/nothing: put it there and try again, " +
-		"or publish an event with the right address under another run"
+	const want = "transform_graph: no object or folder exists at s3://stoker/up/nothing: upload it and retry, " +
+		"or publish an event with the correct address under another run"
 	if kindOf(err) != events.FailureInput || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}

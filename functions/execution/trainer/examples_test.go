@@ -58,7 +58,7 @@ func TestAnArtifactsOwnPatternNamesTheFilesOfASplit(t *testing.T) {
 		t.Errorf("evaluated on %q, want %q", eval, want)
 	}
 	for why, pattern := range map[string]map[string]string{
-		`split "eval" is not among those that the event lists: train`:                                       {"train": "day-1/*"},
+		`split "eval" is not among the splits of the event: train`:                                          {"train": "day-1/*"},
 		`transformed_examples[1]: split "eval": list s3://stoker/up/own/day-1: no file of 3 matches test-*`: {"train": "day-1/*", "eval": "day-1/test-*"},
 	} {
 		j.Inputs.TransformedExamples[1].CustomSplitPattern = pattern
@@ -97,7 +97,7 @@ func TestTheModuleGetsTheNumberOfExamples(t *testing.T) {
 	}
 	b.put(t, "up/other/FeatureStats.pb", "")
 	j.Inputs.Statistics = "s3://stoker/up/other"
-	if _, err := b.handle(t, j, "a3"); kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), "statistics: no Split-<name>/FeatureStats.pb in it") {
+	if _, err := b.handle(t, j, "a3"); kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), "statistics: it has no Split-<name>/FeatureStats.pb") {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}
 }

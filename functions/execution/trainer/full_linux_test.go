@@ -158,7 +158,7 @@ func TestAFullDiskThatFitsNoCopyCostsNoModel(t *testing.T) {
 	if _, err := s.handle(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "a checkpoint is not saved") {
+	if !strings.Contains(log.String(), "checkpoint not saved") {
 		t.Errorf("log:\n%s", log.String())
 	}
 }

@@ -42,7 +42,7 @@ func TestAnAttemptWhoseCheckpointsDoNotCountSaysSoWithoutAWarning(t *testing.T) 
 			t.Error(err)
 		}
 		for line := range strings.Lines(log.String()) {
-			if !strings.Contains(line, "level=INFO msg=\"a checkpoint of another attempt is newer\"") &&
+			if !strings.Contains(line, "level=INFO msg=\"another attempt has a newer checkpoint\"") &&
 				!strings.Contains(line, "level=INFO msg=\"model not compared with its files\"") {
 				t.Errorf("log: %s", line)
 			}

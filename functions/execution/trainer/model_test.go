@@ -50,7 +50,7 @@ func TestWhatPassesForAModel(t *testing.T) {
 		{"an empty folder", false, map[string]string{"variables/": ""}, nothing, nothing},
 		{"an empty file", false, map[string]string{"model.pkl": ""}, "set trainer.model: any", nothing + " Format-Serving holds only empty files"},
 		{"a model of another kind", false, map[string]string{"deep/model.pkl": "x", "z": ""},
-			"Format-Serving holds no saved_model.pb but deep/model.pkl: for a model that is no SavedModel set trainer.model: any", ""},
+			"Format-Serving holds no saved_model.pb but deep/model.pkl: for a model that is not a SavedModel set trainer.model: any", ""},
 		{"a broken SavedModel", false, map[string]string{"saved_model.pb": "x"}, "Format-Serving: saved_model.pb does not parse", "saved_model.pb does not parse"},
 		{"an empty SavedModel", false, map[string]string{"saved_model.pb": ""}, "Format-Serving: ", "Format-Serving: "},
 	} {

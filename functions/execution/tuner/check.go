@@ -51,7 +51,7 @@ func (t *tuning) foundByStudy(ctx context.Context) (found result.Search, err err
 	state := t.log.State()
 	study := state.Study
 	if !study.Settled() {
-		return found, unavailable(errors.New("the bus has lost the end of the study: the next attempt continues it"))
+		return found, unavailable(errors.New("the bus has lost the end of the study: the next attempt continues the study"))
 	}
 	best := study.Best()
 	switch why := study.Finished; {
@@ -108,6 +108,6 @@ func (t *tuning) layModel(ctx context.Context, best *tune.Trial) (note string, e
 		return "", err
 	}
 	t.Without(modelKey)
-	t.Execution.Log.WarnContext(ctx, "the model of the best trial is gone from the store; the search is published without it", "trial", best.ID)
+	t.Execution.Log.WarnContext(ctx, "the model of the best trial is gone from the store; publishing the search without it", "trial", best.ID)
 	return fmt.Sprintf("the model of trial %s, which is the best, is gone from the store", best.ID), nil
 }

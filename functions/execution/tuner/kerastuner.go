@@ -47,7 +47,7 @@ func (p *participant) share(ctx context.Context, assignment module.Assignment) (
 		}
 		// A further process would fail in the same way.
 		if now := p.Now(); failure == nil && (now.Head() == before.Head() || before.Entries == 0 && now.Entries == 1) {
-			return begun, events.Fail(events.FailureModule, errors.New("the module's search ended, and took none of the trials that there are"))
+			return begun, events.Fail(events.FailureModule, errors.New("the module's search ended without running any of the available trials"))
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (p *participant) blame(ctx context.Context, err error, crashes crashes) err
 		default:
 			crashes[mine.ID]++
 			if crashes[mine.ID] < p.searching.MaxCrashes {
-				p.log.WarnContext(ctx, "a process has crashed; its trial begins again", "trial", mine.ID, "crashes", crashes[mine.ID], "error", err)
+				p.log.WarnContext(ctx, "process crashed; restarting its trial", "trial", mine.ID, "crashes", crashes[mine.ID], "error", err)
 				return nil
 			}
 		}

@@ -177,7 +177,7 @@ func TestATunerThatTakesNoTrialsFails(t *testing.T) {
 	p.with(1, 1, func() {
 		p.offer("j1", "monday")
 		failed, ok := p.published("monday").Data.(*events.TuningFailed)
-		if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "took none of the trials") {
+		if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "without running any of the available trials") {
 			t.Errorf("published %+v", failed)
 		}
 	})

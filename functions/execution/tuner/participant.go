@@ -110,7 +110,7 @@ func (p *participant) search(ctx context.Context) (alone bool, err error) {
 // needed.
 func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 	if p.models() && p.session.IsTFX() {
-		return false, execution.InputFailure(errors.New("tuner.study.best_model: a TFX module's search leaves no models: expected off"))
+		return false, execution.InputFailure(errors.New("tuner.study.best_model: the search of a TFX module writes no models: expected off"))
 	}
 	begun, err := p.tune(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *participant) ask(ctx context.Context) (alone bool, err error) {
 		return false, nil
 	}
 	if p.searching.Study != nil {
-		p.log.Warn("the module has searched by itself: what the pipeline says under tuner.study had no effect", "module", p.attempt.Execution.Spec.Module)
+		p.log.Warn("the module ran its own search: tuner.study of the pipeline had no effect", "module", p.attempt.Execution.Spec.Module)
 	}
 	return true, nil
 }
@@ -276,6 +276,6 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 // dropped logs that the end of a trial is not appended, because the log does not hold the trial as
 // this attempt's.
 func (p *participant) dropped(ended tune.Ended) {
-	p.log.Warn("the end of a trial is dropped: by the study's log the trial is not this attempt's", "study", p.Name().ID, "trial", ended.Trial,
+	p.log.Warn("end of a trial ignored: according to the study's log, the trial belongs to another attempt", "study", p.Name().ID, "trial", ended.Trial,
 		"status", ended.Status)
 }

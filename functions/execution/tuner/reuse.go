@@ -43,7 +43,7 @@ func (t *Tuner) Earlier(e execution.Execution) string {
 func (t *Tuner) Reusable(ctx context.Context, a *execution.Attempt, earlier result.Result) (bool, error) {
 	because, err := searched{earlier}.due(ctx, a)
 	if because != "" {
-		a.Execution.Log.Info("hyperparameters are searched for again", "because", because)
+		a.Execution.Log.Info("searching for hyperparameters again", "because", because)
 	}
 	return because == "" && err == nil, err
 }
@@ -71,7 +71,7 @@ func (s searched) due(ctx context.Context, a *execution.Attempt) (because string
 			return "", err
 		}
 		if s.Shape == nil || shape == nil {
-			return "the schema or the transform graph has changed, and can't be compared", nil
+			return "the schema or the transform graph has changed and can't be compared", nil
 		}
 		if because := s.Shape.Differs(*shape); because != "" {
 			return because, nil

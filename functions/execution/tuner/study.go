@@ -92,7 +92,7 @@ func (p *participant) wait(ctx context.Context) (settled bool, err error) {
 func (p *participant) release(ctx context.Context) error {
 	if p.task.WithoutSlot == nil {
 		study := p.Now()
-		return worker.Later{After: waitReleased, Why: fmt.Sprintf("%d trials run elsewhere", len(study.Running()))}
+		return worker.Later{After: waitReleased, Why: fmt.Sprintf("%d trials run on other workers", len(study.Running()))}
 	}
 	p.released, p.worked = true, false
 	return p.task.WithoutSlot(ctx, p.untilSettled)
@@ -173,7 +173,7 @@ func (p *participant) enqueue(ctx context.Context, study tune.Study) {
 			continue
 		}
 		if err := p.bus.Enqueue(ctx, job); err != nil {
-			p.log.WarnContext(ctx, "a trial job is not enqueued", "study", p.Name().ID, "number", n, "error", err)
+			p.log.WarnContext(ctx, "trial job not enqueued", "study", p.Name().ID, "number", n, "error", err)
 			return
 		}
 		p.enqueued[n] = time.Now()
@@ -232,7 +232,7 @@ func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.
 		err = l.Write(ctx, func(study tune.Study) (tune.Entry, error) { return endOf(study, ownerOf(task), why), nil })
 	}
 	if err != nil {
-		log.Warn("the study of a job that is over is not ended", "study", id, "error", err)
+		log.Warn("study of an ended job not ended", "study", id, "error", err)
 	}
 }
 

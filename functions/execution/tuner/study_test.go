@@ -295,7 +295,7 @@ func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 			p.with(1, 1, func() {
 				p.offer("j1", "monday")
 				failed, ok := p.published("monday").Data.(*events.TuningFailed)
-				if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, want) || !strings.Contains(failed.Message, "reported no loss") {
+				if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, want) || !strings.Contains(failed.Message, "did not report the objective loss") {
 					t.Errorf("%d trials: published %+v", trials, failed)
 				}
 			})

@@ -69,7 +69,7 @@ func (p *participant) train(ctx context.Context, trial taken, assignment module.
 		case crashes >= p.searching.MaxCrashes:
 			return search.Failed(trial.ID, search.Reason(failure.Error(), failure.LogTail)), nil
 		}
-		p.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", trial.ID, "crashes", crashes, "error", err)
+		p.log.Warn("trial crashed; resuming from its last checkpoint", "trial", trial.ID, "crashes", crashes, "error", err)
 		if err := p.retry(ctx, trial, assignment, part); err != nil {
 			return tune.Ended{}, err
 		}
@@ -124,7 +124,7 @@ func (p *participant) prepare(ctx context.Context, trial taken, assignment modul
 	}
 	found, err := p.attempt.Part(partOf(parent), "").Load(ctx, assignment.WorkingDir)
 	if err == nil && !found {
-		p.log.Warn("the state of a trial is gone; the trial that starts from it begins anew", "trial", trial.ID, "parent", trial.Parent)
+		p.log.Warn("the state of a trial is gone; the trial that resumes from it starts from the beginning", "trial", trial.ID, "parent", trial.Parent)
 	}
 	search.TakeCurves(assignment.WorkingDir) // the parent's curves
 	return err
@@ -211,7 +211,7 @@ func (r *running) handle(m module.Message) {
 		r.Observe(p.Now(), m)
 	case module.MessageCheckpoint:
 		if err := r.Curves().With(r.working, func() error { r.part.Save(m); return nil }); err != nil {
-			p.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.Trial(), "error", err)
+			p.log.Warn("checkpoint saved without the reports before it", "trial", r.Trial(), "error", err)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (p *participant) keepModel(ctx context.Context, trial taken, assignment mod
 	}
 	dir := filepath.Dir(assignment.ServingModelDir)
 	if empty(assignment.ServingModelDir) {
-		*ended = search.Failed(ended.Trial, "the trial left no model, and the pipeline asks for that of the best")
+		*ended = search.Failed(ended.Trial, "the trial wrote no model, but the pipeline requires the model of the best trial")
 		ended.Owner = p.me
 		return nil
 	}

@@ -37,7 +37,7 @@ func (t *Trials) Failed(task worker.Task, failure *events.Failure) events.Event 
 // its trial.
 func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Event, error) {
 	if task.Attempt.Lost >= cmp.Or(t.tuner.Limits(task.Job).Lost, worker.DefaultLost) {
-		t.tuner.executor.Log(task).Error("a trial job is left: too many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
+		t.tuner.executor.Log(task).Error("trial job given up: too many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
 		return nil, nil
 	}
 	err := t.work(ctx, task)
@@ -45,7 +45,7 @@ func (t *Trials) Handle(ctx context.Context, task worker.Task) ([]events.Event, 
 	if !said || failure.Kind == events.FailureUnavailable || ctx.Err() != nil {
 		return nil, err
 	}
-	t.tuner.executor.Log(task).Warn("a trial job is left", "study", task.Job.Study, "kind", failure.Kind, "error", err)
+	t.tuner.executor.Log(task).Warn("trial job given up", "study", task.Job.Study, "kind", failure.Kind, "error", err)
 	return nil, nil
 }
 

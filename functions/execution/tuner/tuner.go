@@ -61,7 +61,7 @@ func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Event {
 func specOf(job events.Job) (pipeline.Pipeline, error) {
 	spec, err := pipeline.FromJSON(job.Spec)
 	if err == nil && spec.Tuner == nil {
-		err = &events.Invalid{Field: "spec.tuner", Expected: "how to tune, in the pipeline of a tune job"}
+		err = &events.Invalid{Field: "spec.tuner", Expected: "a tuner section in the pipeline of a tune job"}
 	}
 	if err != nil {
 		return spec, execution.InputFailure(err)

@@ -240,15 +240,15 @@ func TestWhatASearchDoesNotLeaveFailsItsCheck(t *testing.T) {
 	bestDir := func(a module.Assignment) string { return a.BestHyperparametersDir }
 	resultsDir := func(a module.Assignment) string { return a.TunerResultsDir }
 	for want, run := range map[string]func(module.Assignment) error{
-		"best_hyperparameters.txt: file does not exist: tuner_fn left none": write(resultsDir, "tuner_results.json", results),
-		"tuner_results.json: file does not exist: tuner_fn left none":       write(bestDir, "best_hyperparameters.txt", best),
+		"best_hyperparameters.txt: file does not exist: tuner_fn wrote none": write(resultsDir, "tuner_results.json", results),
+		"tuner_results.json: file does not exist: tuner_fn wrote none":       write(bestDir, "best_hyperparameters.txt", best),
 		`best_hyperparameters.txt: no "space" in it`: func(a module.Assignment) error {
 			return errors.Join(search(a), write(bestDir, "best_hyperparameters.txt", "{}")(a))
 		},
 		"can't be published": func(a module.Assignment) error {
 			return errors.Join(search(a), os.Symlink("/etc/hostname", filepath.Join(a.TunerResultsDir, "evil")))
 		},
-		"more than the 262144 that an event may carry": func(a module.Assignment) error {
+		"more than the maximum of 262144 for an event": func(a module.Assignment) error {
 			long := strings.Replace(best, `"units": 8`, `"units": "`+strings.Repeat("x", 1<<20)+`"`, 1)
 			return errors.Join(search(a), write(bestDir, "best_hyperparameters.txt", long)(a))
 		},

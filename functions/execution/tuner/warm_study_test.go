@@ -46,7 +46,7 @@ func TestASearchThatCanNotLearnFromWhatItNamesFails(t *testing.T) {
 	}
 	for run, tc := range map[string]struct{ from, want string }{
 		"odd":  {"s3://stoker/up/odd", "tuner.study.from: s3://stoker/up/odd: expected tuner_results.json or best_hyperparameters.txt in it"},
-		"gone": {"s3://stoker/up/gone", "hyperparameters: there is no object and no folder at s3://stoker/up/gone"},
+		"gone": {"s3://stoker/up/gone", "hyperparameters: no object or folder exists at s3://stoker/up/gone"},
 	} {
 		p.with(1, 1, func() {
 			p.offerLearning("j-"+run, run, tc.from, "")

@@ -53,7 +53,7 @@ func (b *Bridge) allowed(marker storage.Ref, pipeline string) error {
 	if len(b.opts.Allow) == 0 {
 		return nil
 	}
-	refusal := &events.Invalid{Field: "pipeline", Expected: "a marker below a prefix that may start pipelines (--allow)", Got: pipeline}
+	refusal := &events.Invalid{Field: "pipeline", Expected: "a marker below a prefix of --allow", Got: pipeline}
 	longest := -1
 	for _, rule := range b.opts.Allow {
 		if n := len(rule.Prefix.Folder().Key); n > longest && rule.covers(marker) {
@@ -61,7 +61,7 @@ func (b *Bridge) allowed(marker storage.Ref, pipeline string) error {
 				refusal = nil
 				continue
 			}
-			expected := fmt.Sprintf("one that markers below %s start: %s", rule.Prefix, strings.Join(rule.Pipelines, ", "))
+			expected := fmt.Sprintf("one of the pipelines that --allow lists for %s: %s", rule.Prefix, strings.Join(rule.Pipelines, ", "))
 			refusal = &events.Invalid{Field: "pipeline", Expected: expected, Got: pipeline}
 		}
 	}

@@ -26,13 +26,13 @@ func TestAMarkerStartsThePipelinesOfItsPrefixAlone(t *testing.T) {
 		"no rules":                       {nil, "etl/monday/_SUCCESS", "taxi", "", ""},
 		"its own":                        {teams, "etl/monday/_SUCCESS", "penguin", "", ""},
 		"its other":                      {teams, "etl/monday/_SUCCESS", "fish", "", ""},
-		"another team's":                 {teams, "etl/monday/_SUCCESS", "taxi", "", "markers below s3://data/etl start: penguin, fish"},
+		"another team's":                 {teams, "etl/monday/_SUCCESS", "taxi", "", "that --allow lists for s3://data/etl: penguin, fish"},
 		"a prefix that begins alike":     {teams, "etl-too/monday/_SUCCESS", "penguin", "", "s3://data/etl-too/monday"},
 		"a prefix of no team":            {teams, "monday/_SUCCESS", "penguin", "", "s3://data/monday"},
 		"any, of the narrower prefix":    {teams, "ads/shared/monday/_SUCCESS", "penguin", "", ""},
-		"the wider prefix":               {teams, "ads/monday/_SUCCESS", "penguin", "", "markers below s3://data/ads start: taxi"},
+		"the wider prefix":               {teams, "ads/monday/_SUCCESS", "penguin", "", "that --allow lists for s3://data/ads: taxi"},
 		"not named, and the default":     {teams, "etl/monday/_SUCCESS", "", "penguin", ""},
-		"not named, and another default": {teams, "etl/monday/_SUCCESS", "", "taxi", "markers below s3://data/etl start: penguin, fish"},
+		"not named, and another default": {teams, "etl/monday/_SUCCESS", "", "taxi", "that --allow lists for s3://data/etl: penguin, fish"},
 		"the whole bucket":               {[]bridge.Rule{allow("data", "penguin")}, "monday/_SUCCESS", "penguin", "", ""},
 		"another bucket":                 {[]bridge.Rule{allow("other", "penguin")}, "monday/_SUCCESS", "penguin", "", "s3://data/monday"},
 	} {
@@ -81,10 +81,10 @@ func TestRulesAreRead(t *testing.T) {
 func TestRulesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, rules := range map[string][]bridge.Rule{
-		"at least one pipeline": {allow("data/etl")},
-		"1 to 63 of a-z":        {allow("data/etl", "A B")},
-		"bucket":                {allow("", "penguin")},
-		"duplicate prefix":      {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
+		"at least one pipeline":     {allow("data/etl")},
+		"1 to 63 characters of a-z": {allow("data/etl", "A B")},
+		"bucket":                    {allow("", "penguin")},
+		"duplicate prefix":          {allow("data/etl", "penguin"), allow("data/etl", "taxi")},
 	} {
 		if _, err := bridge.New(nil, nil, bridge.Options{Allow: rules}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", rules, err, want)

@@ -81,7 +81,7 @@ func checkMarker(name string) error {
 		return fmt.Errorf("marker %q: expected the name of an object without its folder", name)
 	}
 	if err := (storage.Ref{Bucket: "any", Key: "folder/" + name}).Validate(); err != nil {
-		return fmt.Errorf("marker %q: no object that is read has this name: %w", name, err)
+		return fmt.Errorf("marker %q: no object can have this name: %w", name, err)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 // bridge is redelivered at once.
 func (b *Bridge) handBack(ctx context.Context, delivery events.Delivery, why error) error {
 	if ctx.Err() != nil {
-		b.log.InfoContext(ctx, "notification handed back: bridge is stopping", "sequence", delivery.Message().Sequence)
+		b.log.InfoContext(ctx, "notification handed back: this bridge is stopping", "sequence", delivery.Message().Sequence)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 		return errors.Join(why, delivery.Nak(ctx, 0))
@@ -205,7 +205,7 @@ func (b *Bridge) publishUpload(ctx context.Context, u upload) (err error) {
 		if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
 			return refused(none)
 		}
-		return fmt.Errorf("check what the event would do: %w", err)
+		return fmt.Errorf("check the effect of the event: %w", err)
 	}
 	receipt, err := b.bus.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {
@@ -225,5 +225,5 @@ func (b *Bridge) pass(ctx context.Context, u upload, name string) {
 	if strings.EqualFold(strings.TrimSpace(name), b.opts.Marker) {
 		level = slog.LevelWarn
 	}
-	b.log.Log(ctx, level, "upload ignored: its name is not that of a marker", "bucket", u.at.Bucket, "key", u.at.Key, "marker", b.opts.Marker)
+	b.log.Log(ctx, level, "upload ignored: it is not a marker", "bucket", u.at.Bucket, "key", u.at.Key, "marker", b.opts.Marker)
 }

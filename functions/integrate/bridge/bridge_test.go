@@ -275,7 +275,7 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	w.notify(w.message("monday/data.gz", "1", nil))
 	w.drain()
 	w.only()
-	for _, want := range []string{"metadata of a marker not used", "name=source", "upload ignored: its name is not that of a marker", "key=monday/_success marker=_SUCCESS"} {
+	for _, want := range []string{"metadata of a marker ignored", "name=source", "upload ignored: it is not a marker", "key=monday/_success marker=_SUCCESS"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
@@ -294,8 +294,8 @@ func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
 		"runs":            "did you mean run?",
 		"trace-parent":    "did you mean traceparent?",
 		"hyperparameter":  "did you mean hyperparameters?",
-		"examples":        "; examples is read in its body alone, got examples",
-		"transform-graph": "; transform_graph is read in its body alone, got transform-graph",
+		"examples":        "; examples is read only in its body, got examples",
+		"transform-graph": "; transform_graph is read only in its body, got transform-graph",
 		"stoker-team":     "metadata.stoker-team: expected one of pipeline, run",
 		"stoker_run":      "metadata.stoker_run: expected one of pipeline, run",
 	} {
@@ -434,23 +434,23 @@ func TestWhatCanNeverBeAnEventBecomesADeadLetterWithItsReason(t *testing.T) {
 		reason, field string
 	}{
 		"no pipeline":                   {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
-		"bad pipeline":                  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
+		"bad pipeline":                  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 characters of a-z`, field: "subject"},
 		"no JSON":                       {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
 		"wrong type":                    {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
-		"brings code":                   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
+		"brings code":                   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "must not contain a pipeline", field: "pipeline_spec"},
 		"bad address":                   {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
-		"a member that nobody knows":    {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
+		"a member that nobody knows":    {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member of markers: examples, force", field: "committer"},
 		"one of an artifact":            {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
-		"statistics of hyperparameters": {key: key, option: "p", body: `{"hyperparameters": ".", "statistics": "../s"}`, reason: "none in a marker of hparams.ready", field: "statistics"},
-		"values of examples":            {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
-		"two kinds":                     {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
-		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
+		"statistics of hyperparameters": {key: key, option: "p", body: `{"hyperparameters": ".", "statistics": "../s"}`, reason: "none of these in a marker for hparams.ready", field: "statistics"},
+		"values of examples":            {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none of these in a marker for examples.ready", field: "values"},
+		"two kinds":                     {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none of these in a marker for transform.ready", field: "hyperparameters"},
+		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none of these in a marker for examples.ready", field: "transformed_examples"},
 		"another world":                 {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
 		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn"},
 		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is not an artifact"},
 		"no such thing":                 {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
 		"too long":                      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
-		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it does not exist any more"},
+		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it no longer exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -560,10 +560,10 @@ func TestAnEventOfAnotherPublisherIsADeadLetter(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]bridge.Options{
-		"without its folder":     {Marker: "a/b"},
-		`marker "..": no object`: {Marker: ".."},
-		"no object that is read": {Marker: "a\nb"},
-		"1 to 63 of a-z":         {Pipeline: "A B"},
+		"without its folder":           {Marker: "a/b"},
+		`marker "..": no object`:       {Marker: ".."},
+		"no object can have this name": {Marker: "a\nb"},
+		"1 to 63 characters of a-z":    {Pipeline: "A B"},
 	} {
 		if _, err := bridge.New(nil, nil, opts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v", opts, err)

@@ -52,7 +52,7 @@ func (b *Bridge) event(ctx context.Context, u upload) (events.Event, error) {
 
 var noPipeline = &events.Invalid{
 	Field:    "pipeline",
-	Expected: "the name of one in the object's metadata or in its body, for the bridge has no default",
+	Expected: "the name of a pipeline in the marker's metadata or body, because the bridge has no default",
 }
 
 // id is the same for every delivery of the notification and for every bridge.

@@ -101,7 +101,7 @@ func (m *Marker) only(kind events.Kind) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
 		if !slices.Contains(known, name) {
 			return refused(&events.Invalid{
-				Field: name, Expected: fmt.Sprintf("none in a marker of %s, which may have %s", kind, strings.Join(known, ", ")), Got: "one",
+				Field: name, Expected: fmt.Sprintf("none of these in a marker for %s, which may have %s", kind, strings.Join(known, ", ")), Got: "one",
 			})
 		}
 	}
@@ -169,7 +169,7 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 			return Marker{}, refused(err)
 		}
 		// Set by other tools.
-		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name)
+		b.log.WarnContext(ctx, "metadata of a marker ignored", "marker", u.at, "name", name)
 	}
 	return marker, marker.prefer(u.metadata)
 }
@@ -177,10 +177,10 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
 	body, object, err := b.store.Open(ctx, u.at, u.etag)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, refused(errors.New("it does not exist any more: the object or its bucket was removed"))
+		return nil, refused(errors.New("it no longer exists: the object or its bucket was removed"))
 	}
 	if errors.Is(err, storage.ErrChanged) {
-		return nil, refused(fmt.Errorf("it was overwritten after its notification with ETag %s: that body is lost", u.etag))
+		return nil, refused(fmt.Errorf("it was overwritten after its notification with ETag %s, so that body is lost: upload it again", u.etag))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -208,7 +208,7 @@ func parseMarker(body []byte) (Marker, error) {
 	}
 	if len(marker.PipelineSpec) > 0 {
 		return Marker{}, refused(&events.Invalid{
-			Field: "pipeline_spec", Expected: "none: a bucket can't bring code; name an applied pipeline", Got: "a pipeline",
+			Field: "pipeline_spec", Expected: "none: markers must not contain a pipeline; name an applied one", Got: "a pipeline",
 		})
 	}
 	return marker, refused(marker.readData(body))
@@ -244,7 +244,7 @@ func (m *Marker) readData(body []byte) error {
 }
 
 func unknownMember(name string) error {
-	return &events.Invalid{Field: name, Expected: "a member that markers have: " + strings.Join(members(), ", "), Got: "another"}
+	return &events.Invalid{Field: name, Expected: "a member of markers: " + strings.Join(members(), ", "), Got: "another"}
 }
 
 // isEmpty reports whether a JSON value is null, or a text, a list or an object without content.

@@ -19,7 +19,7 @@ func meantForBridge(name string) error {
 	expected := "one of " + strings.Join(inMetadata, ", ") + " in a marker's metadata"
 	member := strings.ReplaceAll(name, "-", "_") // headers have hyphens where JSON has underscores
 	if slices.Contains(members(), member) {
-		return &events.Invalid{Field: "metadata." + name, Expected: expected + "; " + member + " is read in its body alone", Got: name}
+		return &events.Invalid{Field: "metadata." + name, Expected: expected + "; " + member + " is read only in its body", Got: name}
 	}
 	if near := nearestMember(member); near != "" {
 		return &events.Invalid{Field: "metadata." + name, Expected: expected, Got: fmt.Sprintf("%s; did you mean %s?", name, near)}

@@ -24,6 +24,6 @@ func ExampleNotifier_Try() {
 	}
 	fmt.Println(n.Try(context.Background()))
 	// Output:
-	// {"text":"test: nothing is wrong: somebody tries out this address"}
+	// {"text":"test: this is a test of this address; nothing has failed"}
 	// <nil>
 }

@@ -64,7 +64,7 @@ type refused struct {
 func (r *refused) Error() string {
 	text := fmt.Sprintf("the receiver answers %d %s", r.status, http.StatusText(r.status))
 	if r.status >= 300 && r.status < 400 {
-		return text + ": redirects are not followed; name the address that it leads to"
+		return text + ": redirects are not followed; use the target address"
 	}
 	if r.said != "" {
 		text += ": " + r.said
@@ -152,7 +152,7 @@ func withoutAddress(err error) error {
 		err = found.Err
 	}
 	if found, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Errorf("look up its name: %s", cmp.Or(found.Err, "no answer"))
+		return fmt.Errorf("resolve its host name: %s", cmp.Or(found.Err, "no answer"))
 	}
 	return err
 }

@@ -199,7 +199,7 @@ func (n *Notifier) next(ctx context.Context, e ear) error {
 	case ctx.Err() != nil:
 		return delivery.Nak(settle, 0)
 	case forGood(err) && tries >= maxRefusals:
-		log.Error("given up: the event can't be sent, or the receiver refuses it", "tries", tries, "error", err)
+		log.Error("event given up: it can't be sent, or the receiver refuses it", "tries", tries, "error", err)
 		return delivery.Ack(settle)
 	}
 	wait := max(backOff(tries), refusal.after())
@@ -237,7 +237,7 @@ func (n *Notifier) Try(ctx context.Context) error { return n.hook.send(ctx, test
 func test(now time.Time) notification {
 	w := Words{
 		Type: "dev.stoker.notify.test.v1", Kind: "test", ID: "test-" + strconv.FormatInt(now.UnixNano(), 36), Pipeline: "none",
-		Reason: "test", Message: "nothing is wrong: somebody tries out this address",
+		Reason: "test", Message: "this is a test of this address; nothing has failed",
 	}
 	return notification{Words: w, event: func() ([]byte, error) {
 		return json.Marshal(map[string]any{

@@ -106,7 +106,7 @@ func (x *Exporter) trials(ctx context.Context, pipeline, execution string, s *Se
 		if ctx.Err() != nil {
 			return err
 		}
-		x.log().Warn("trials are left out", "pipeline", pipeline, "study", name.ID, "error", err)
+		x.log().Warn("trials omitted", "pipeline", pipeline, "study", name.ID, "error", err)
 	}
 	s.Trials = state.Study.Trials
 	return nil

@@ -55,7 +55,7 @@ func (h HTTP) Send(ctx context.Context, e Event) error {
 	if answer.StatusCode < 300 {
 		return nil
 	}
-	err = fmt.Errorf("send event: %s said %s: %s", request.URL.Redacted(), answer.Status, strings.TrimSpace(strings.ToValidUTF8(string(said), "?")))
+	err = fmt.Errorf("send event: %s answered %s: %s", request.URL.Redacted(), answer.Status, strings.TrimSpace(strings.ToValidUTF8(string(said), "?")))
 	if passing(answer.StatusCode) {
 		return err
 	}

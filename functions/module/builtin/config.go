@@ -296,7 +296,7 @@ func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 		return fmt.Errorf("custom_config: %soptimizer: %w%s", prefix, err, spelling.Suggestion(name, optim.Names()))
 	}
 	if rate == 0 && over == nil { // 0 is allowed as the start of a schedule that warms up
-		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learned", prefix)
+		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: the model would learn nothing", prefix)
 	}
 	if _, err := optim.New(name, rate); err != nil {
 		return fmt.Errorf("custom_config: %slearning_rate: %w", prefix, err)

@@ -39,11 +39,11 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 	case a.PayloadFormat == module.PayloadSequenceExample:
 		return d, fmt.Errorf("the examples are %s: builtin modules train on tables of tf.Examples only", a.PayloadFormat)
 	case a.Transformed && d.graph == "":
-		return d, fmt.Errorf("transformed examples need their transform graph, and there is none")
+		return d, fmt.Errorf("transformed examples need their transform graph, which is missing: name it in the event")
 	case d.transformed:
 		path = filepath.Join(d.graph, "transformed_metadata", "schema.pbtxt")
 	case path == "":
-		return d, fmt.Errorf("raw examples need a schema, and there is none: name one in the event (\"schema\": \"s3://bucket/folder\"), or with --schema of `stoker try`; `stoker schema infer EXAMPLES` writes one")
+		return d, fmt.Errorf("raw examples need a schema, which is missing: name one in the event (\"schema\": \"s3://bucket/folder\"), or with --schema of `stoker try`; `stoker schema infer EXAMPLES` writes one")
 	}
 	schema, err := example.ReadSchema(path)
 	if err != nil {

@@ -132,7 +132,7 @@ func (l lossConfig) check() error {
 	case l.Loss != "" && !slices.Contains(all, l.Loss):
 		return fmt.Errorf("custom_config: loss: expected one of %s, got %q%s", strings.Join(all, ", "), l.Loss, spelling.Suggestion(l.Loss, all))
 	case l.HuberDelta != 0 && l.Loss != "huber":
-		return fmt.Errorf("custom_config: huber_delta: is for the loss huber alone, got loss %q", l.Loss)
+		return fmt.Errorf("custom_config: huber_delta: applies only to the loss huber, got loss %q", l.Loss)
 	case l.HuberDelta != 0 && !(l.HuberDelta >= minDelta && l.HuberDelta <= maxDelta):
 		return fmt.Errorf("custom_config: huber_delta: expected a number from %g to %g, got %v", float64(minDelta), float64(maxDelta), l.HuberDelta)
 	case !(l.LabelSmoothing >= 0 && l.LabelSmoothing < 1):
@@ -244,7 +244,7 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 		names[at], weights[at] = class, float32(given[class])
 	}
 	if slices.Max(weights) == 0 {
-		return nil, fmt.Errorf("custom_config: class_weights: 0 of all classes, so that nothing would be learned, expected one above 0")
+		return nil, fmt.Errorf("custom_config: class_weights: 0 for all classes: the model would learn nothing, expected one above 0")
 	}
 	return weights, nil
 }

@@ -343,7 +343,7 @@ func newStudy(ctx context.Context, name string, a module.Assignment) (tune.Confi
 		return tune.Config{}, err
 	}
 	if len(a.EvalFiles) == 0 {
-		return tune.Config{}, fmt.Errorf("%w: trials are measured on evaluation data, and there is none", example.ErrInput)
+		return tune.Config{}, fmt.Errorf("%w: trials need evaluation data, and there is none", example.ErrInput)
 	}
 	d, err := newData(ctx, c, a)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 func (r runner) asTrial(ctx context.Context, of *training.Training, c config, d *data, n network) error {
 	a := of.Assignment
 	if len(a.EvalFiles) == 0 {
-		return fmt.Errorf("%w: a trial is measured on evaluation data, and there is none", example.ErrInput)
+		return fmt.Errorf("%w: a trial needs evaluation data, and there is none", example.ErrInput)
 	}
 	rows, err := d.evaluation(ctx, c, n, a, r.log)
 	if err != nil {

@@ -27,7 +27,7 @@ func checkGraph(g Graph, extra []string) error {
 	for _, dir := range models {
 		model, err := graph.Open(dir)
 		if err == nil {
-			err = model.CheckOps(graph.Policy{Extra: extra, Help: "remove them from the graph, or have the worker's operator allow them in STOKER_GRAPH_OPS"})
+			err = model.CheckOps(graph.Policy{Extra: extra, Help: "remove them from the graph, or ask the worker's operator to allow them in STOKER_GRAPH_OPS"})
 		}
 		if err != nil {
 			return err

@@ -81,7 +81,7 @@ type Answer struct {
 func Serve(ctx context.Context, question json.RawMessage) (any, error) {
 	var q Question
 	if err := json.Unmarshal(question, &q); err != nil {
-		return nil, fmt.Errorf("read what is to be checked: %w", err)
+		return nil, fmt.Errorf("read the request of a check: %w", err)
 	}
 	return Do(ctx, q)
 }
@@ -182,7 +182,7 @@ func CheckModel(serving string, any bool) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	case !any:
-		return fmt.Errorf("%s holds no saved_model.pb but %s: for a model that is no SavedModel set trainer.model: any",
+		return fmt.Errorf("%s holds no saved_model.pb but %s: for a model that is not a SavedModel set trainer.model: any",
 			name, found.first)
 	case found.bytes == 0:
 		return fmt.Errorf("run_fn failed to generate model. %s holds only empty files", name)

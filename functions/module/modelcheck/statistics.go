@@ -63,7 +63,7 @@ func numExamples(artifact string) (map[string]int64, error) {
 		}
 	}
 	if len(counts) == 0 {
-		return nil, errors.New("no Split-<name>/FeatureStats.pb in it")
+		return nil, errors.New("it has no Split-<name>/FeatureStats.pb")
 	}
 	return counts, nil
 }

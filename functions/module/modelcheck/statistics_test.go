@@ -58,11 +58,11 @@ func TestStatisticsThatCanNotBeReadAreRefused(t *testing.T) {
 	t.Parallel()
 	good, bad := artifact(t, 10, 5, 5), write(t, []byte("no protocol buffer"))
 	for want, q := range map[string]modelcheck.Question{
-		"statistics: parse statistics":                {Statistics: bad},
-		"statistics: no Split-<name>/FeatureStats.pb": {Statistics: t.TempDir()},
-		`before: split "train": parse statistics`:     {Drift: &modelcheck.Drift{Before: bad, After: good, Splits: []string{"train"}}},
-		`now: split "train": parse statistics`:        {Drift: &modelcheck.Drift{Before: good, After: bad, Splits: []string{"train"}}},
-		`before: split "eval": read statistics`:       {Drift: &modelcheck.Drift{Before: good, After: good, Splits: []string{"eval"}}},
+		"statistics: parse statistics":                       {Statistics: bad},
+		"statistics: it has no Split-<name>/FeatureStats.pb": {Statistics: t.TempDir()},
+		`before: split "train": parse statistics`:            {Drift: &modelcheck.Drift{Before: bad, After: good, Splits: []string{"train"}}},
+		`now: split "train": parse statistics`:               {Drift: &modelcheck.Drift{Before: good, After: bad, Splits: []string{"train"}}},
+		`before: split "eval": read statistics`:              {Drift: &modelcheck.Drift{Before: good, After: good, Splits: []string{"eval"}}},
 	} {
 		if answer, err := modelcheck.Do(t.Context(), q); err != nil || !strings.HasPrefix(answer.Refused, want) {
 			t.Errorf("%+v, %v, want %q", answer, err, want)

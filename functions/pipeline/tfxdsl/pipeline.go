@@ -158,7 +158,7 @@ func (t *translation) train(c call) error {
 		case "custom_executor_spec":
 			t.executor(c, value)
 		default:
-			t.warn(c.Line, "%s: %s has no equal", c.base(), name)
+			t.warn(c.Line, "%s: %s has no equivalent", c.base(), name)
 		}
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (t *translation) tune(c call) error {
 		case "custom_executor_spec":
 			t.executor(c, value)
 		default:
-			t.warn(c.Line, "%s: %s has no equal", c.base(), name)
+			t.warn(c.Line, "%s: %s has no equivalent", c.base(), name)
 		}
 		if err != nil {
 			return err
@@ -238,7 +238,7 @@ func (t *translation) path(c call, name string, value any) error {
 func (t *translation) function(c call, name, key string, value any) error {
 	text, _ := value.(string)
 	if name == "trainer_fn" {
-		t.warn(c.Line, "Trainer: trainer_fn: a module's trainer_fn is called by itself")
+		t.warn(c.Line, "Trainer: trainer_fn: Stoker calls trainer_fn without this argument")
 		return nil
 	}
 	at := strings.LastIndex(text, ".")
@@ -295,7 +295,7 @@ func (t *translation) message(c call, to map[string]any, name string, value any,
 			t.warn(c.Line, "%s: %s.%s is %s, which is not known before the pipeline runs", c.base(), name, field, shown(v))
 		default:
 			if !slices.Contains(fields, field) {
-				t.warn(c.Line, "%s: %s.%s has no equal", c.base(), name, field)
+				t.warn(c.Line, "%s: %s.%s has no equivalent", c.base(), name, field)
 				continue
 			}
 			taken[field] = v
@@ -404,7 +404,7 @@ func (t *translation) executor(c call, value any) {
 		}
 	}
 	if !strings.Contains(text, "GenericExecutor") {
-		t.warn(c.Line, "%s: custom_executor_spec has no equal: module functions run as GenericExecutor runs them, trainer.resources says where", c.base())
+		t.warn(c.Line, "%s: custom_executor_spec has no equivalent: module functions run as GenericExecutor runs them, trainer.resources says where", c.base())
 	}
 }
 
@@ -491,7 +491,7 @@ func (t *translation) text() ([]byte, error) {
 		return nil, t.fail(t.first(), "an argument, or one of a Tuner, holds the character %U, which acts on terminals or hides text: leave it out", bad)
 	}
 	if _, err := pipeline.Parse(t.r.path, []byte(out.String())); err != nil {
-		return nil, fmt.Errorf("%s makes no valid pipeline: %w", t.r.path, err)
+		return nil, fmt.Errorf("%s gives no valid pipeline: %w", t.r.path, err)
 	}
 	return []byte(out.String()), nil
 }

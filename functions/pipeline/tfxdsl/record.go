@@ -97,11 +97,11 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 	err = o.Run(cmd)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return nil, &Error{File: path, Err: fmt.Errorf("not done after %s: is there an endless loop?", o.Timeout)}
+		return nil, &Error{File: path, Err: fmt.Errorf("not done after %s: does it contain an endless loop?", o.Timeout)}
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case out.cut:
-		return nil, &Error{File: path, Err: fmt.Errorf("it calls more of tfx than %d MiB hold", maxRecorded>>20)}
+		return nil, &Error{File: path, Err: fmt.Errorf("its calls of tfx take more than %d MiB", maxRecorded>>20)}
 	case err != nil:
 		return nil, &Error{File: path, Err: fmt.Errorf("run with %s: %w: %s", o.Python, err, printed.last())}
 	}
@@ -113,7 +113,7 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 	decoder := json.NewDecoder(&out.kept)
 	decoder.UseNumber() // keeps integers
 	if err := decoder.Decode(&said); err != nil {
-		return nil, &Error{File: path, Err: fmt.Errorf("what it called could not be read: %w", err)}
+		return nil, &Error{File: path, Err: fmt.Errorf("the recorded calls could not be read: %w", err)}
 	}
 	// A pipeline that was composed before something else failed, like a runner, is returned.
 	if r.failed = said.Failed; r.failed != nil && (r.failed.Syntax || len(r.find("Trainer"))+len(r.find("Tuner")) == 0) {

@@ -208,7 +208,7 @@ tuner = Tuner(examples=transform.outputs["transformed_examples"], module_file=mo
     ai_platform_trainer_executor.TRAINING_ARGS_KEY: {"project": "p"}, "deep": 1}, train_args=trainer_pb2.TrainArgs(num_steps=2))
 Trainer(examples=transform.outputs["transformed_examples"], module_file=module_file, hyperparameters=tuner.outputs["best_hyperparameters"],
         train_args=trainer_pb2.TrainArgs(num_steps=1), surprise=1)
-`, `# warning: line 13: Trainer: surprise has no equal
+`, `# warning: line 13: Trainer: surprise has no equivalent
 # warning: line 11: Tuner: custom_config: tfx.extensions.google_cloud_ai_platform.trainer.executor.TRAINING_ARGS_KEY is for cloud executors: trainer.resources says where a job runs
 pipeline: my-pipeline
 module: penguin_utils.py
@@ -272,7 +272,7 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
 	t.Parallel()
 	got, err := translate(t, channels+`Trainer(module_file=module_file, **{"a\x1b[2J\u202eb": 1})`)
-	if want := `# warning: line 8: Trainer: a\x1b[2J\u202eb has no equal`; err != nil || !strings.Contains(got, want) {
+	if want := `# warning: line 8: Trainer: a\x1b[2J\u202eb has no equivalent`; err != nil || !strings.Contains(got, want) {
 		t.Errorf("got %q, %v, want %s", got, err, want)
 	}
 	for _, text := range []string{`\x1b]0;x\x07`, `a\u202eb`, `\x9b2J`} {
@@ -291,7 +291,7 @@ func TestEndsAnEndlessLoop(t *testing.T) {
 	t.Parallel()
 	_, err := record(t, "while True: pass\n", time.Second)
 	var wrong *tfxdsl.Error
-	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "not done after 1s: is there an endless loop?") {
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "not done after 1s: does it contain an endless loop?") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -381,7 +381,7 @@ for fd in range(3, 20):
   except OSError:
     pass
 `, 5*time.Minute)
-	if err == nil || !strings.Contains(err.Error(), "it calls more of tfx than 16 MiB hold") {
+	if err == nil || !strings.Contains(err.Error(), "its calls of tfx take more than 16 MiB") {
 		t.Errorf("got %.300v", err)
 	}
 }

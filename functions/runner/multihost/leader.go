@@ -310,7 +310,7 @@ func (l *Leader) join(ctx context.Context, m message) *reply {
 			return
 		}
 		if old := l.members[m.Rank]; old != nil {
-			old.stop(errors.New("it has joined again"))
+			old.stop(errors.New("a new process of this host has joined"))
 		}
 		l.members[m.Rank] = joined
 		delete(l.absent, m.Rank)
@@ -370,7 +370,7 @@ func (l *Leader) handle(received message) *reply {
 	case typeOver:
 		m.busy = false
 	case typeLeave:
-		m.stop(errors.New("it has left"))
+		m.stop(errors.New("it has left the group"))
 	}
 	if l.round == nil || received.Round != l.round.number {
 		return &reply{}

@@ -35,7 +35,7 @@ var ErrLeaderGone = errors.New("the leader of the group is gone")
 // Causes with which a leader ends rounds.
 var (
 	errRoundOver = errors.New("the leader has ended the job")
-	errLeave     = errors.New("the leader has nothing more to do")
+	errLeave     = errors.New("the leader has no more jobs")
 )
 
 // Follow is a member's loop: it joins its leader, and calls do for one job after another. It
@@ -210,7 +210,7 @@ func (j *membership) startRound(m message) {
 	select {
 	case j.next <- round:
 	default:
-		j.stop(fmt.Errorf("%w: it has sent a command before the last job was over", ErrLeaderGone))
+		j.stop(fmt.Errorf("%w: it sent a command before the previous job had ended", ErrLeaderGone))
 	}
 }
 

@@ -101,7 +101,7 @@ func TestHostsThatResumeFromDifferentCheckpointsDoNotBegin(t *testing.T) {
 		must(t, err)
 		defer round.End()
 		err = round.Ready(t.Context(), "a0 4")
-		if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `resumes from "a0 3" and the leader from "a0 4"`) {
+		if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `resumes from "a0 3", but the leader from "a0 4"`) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -43,7 +43,7 @@ func (l *Leader) Begin(ctx context.Context, o Command) (*Round, error) {
 			return false, l.over
 		}
 		if missing := l.missing(); len(missing) > 0 {
-			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not there: %s", strings.Join(missing, ", ")))
+			return false, events.Fail(events.FailureUnavailable, fmt.Errorf("not joined: %s", strings.Join(missing, ", ")))
 		}
 		for _, m := range l.members {
 			if m.busy {
@@ -83,7 +83,7 @@ func (w *Round) Ready(ctx context.Context, from string) error {
 				return false, nil
 			case m.from != from:
 				return false, events.Fail(events.FailureUnavailable, fmt.Errorf(
-					"%s resumes from %q and the leader from %q", w.leader.opts.name(m.rank), m.from, from))
+					"%s resumes from %q, but the leader from %q", w.leader.opts.name(m.rank), m.from, from))
 			}
 		}
 		return true, nil

@@ -88,7 +88,7 @@ func TestTheLeaderSaysWhichHostsAreMissingAndWhy(t *testing.T) {
 		w.kill[3](errors.New("SIGTERM"))
 		log.await(t, `msg="member of the group is gone" host="host 3 (d:1)"`)
 		_, err = w.Begin(t.Context(), w.command)
-		const known = "not there: host 1 (b:1), host 2 (c:1; refused: protocol: expected 2, got 1: the hosts run different releases), host 3 (d:1; gone: it has left)"
+		const known = "not joined: host 1 (b:1), host 2 (c:1; refused: protocol: expected 2, got 1: the hosts run different releases), host 3 (d:1; gone: it has left the group)"
 		if err == nil || !strings.Contains(err.Error(), known) {
 			t.Errorf("begun: %v", err)
 		}

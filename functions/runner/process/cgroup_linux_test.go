@@ -29,8 +29,8 @@ func TestTheOwnCgroupIsFoundInEveryLayout(t *testing.T) {
 		"controllers mounted together":    {"4:cpu,memory:/a\n", strings.ReplaceAll(hybrid, "rw,memory", "rw,cpu,memory"), "/sys/fs/cgroup/memory/a", ""},
 		"a mount that shows another part": {"4:memory:/docker/99\n", container, "", "is not mounted here"},
 		"no mount":                        {"0::/a\n", "", "", "/a of type cgroup2 is not mounted here"},
-		"no cgroup":                       {"", unified, "", "is in no cgroup"},
-		"nonsense":                        {"0\n\n::\n", "x - y\n - \n", "", "is in no cgroup"},
+		"no cgroup":                       {"", unified, "", "is not in a cgroup"},
+		"nonsense":                        {"0\n\n::\n", "x - y\n - \n", "", "is not in a cgroup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,12 +62,12 @@ func TestACgroupOfVersion2IsDividedAndThisProcessIsMoved(t *testing.T) {
 func TestACgroupThatCanNotBeDividedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for says, files := range map[string]map[string]string{
-		"is no cgroup with a memory controller":        {},
-		"the memory controller is not delegated to it": {"cgroup.controllers": "cpu pids\n"},
-		"processes [77 99] are in it":                  {"cgroup.controllers": "memory\n", "cgroup.procs": "77\n99\n"},
-		"processes [99] are in it":                     {"cgroup.controllers": "memory\n", "cgroup.procs": "99\n"},
-		"subtree_control: no such file or directory":   {"cgroup.controllers": "memory\n"},
-		"expected \"own\" or an absolute path":         nil,
+		"it is not a cgroup with a memory controller":                      {},
+		"it has no memory controller: delegate it (systemd: Delegate=yes)": {"cgroup.controllers": "cpu pids\n"},
+		"it holds the processes [77 99]":                                   {"cgroup.controllers": "memory\n", "cgroup.procs": "77\n99\n"},
+		"it holds the processes [99]":                                      {"cgroup.controllers": "memory\n", "cgroup.procs": "99\n"},
+		"subtree_control: no such file or directory":                       {"cgroup.controllers": "memory\n"},
+		"expected \"own\" or an absolute path":                             nil,
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()

@@ -61,7 +61,7 @@ func divide(parent string, pid int) (v2 bool, err error) {
 	controllers, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(parent, "memory.limit_in_bytes")); err != nil {
-			return false, errors.New("is no cgroup with a memory controller")
+			return false, errors.New("it is not a cgroup with a memory controller")
 		}
 		return false, nil
 	}
@@ -69,7 +69,7 @@ func divide(parent string, pid int) (v2 bool, err error) {
 		return true, err
 	}
 	if !slices.Contains(strings.Fields(string(controllers)), "memory") {
-		return true, errors.New("the memory controller is not delegated to it")
+		return true, errors.New("it has no memory controller: delegate it (systemd: Delegate=yes)")
 	}
 	if err := moveToLeaf(parent, pid); err != nil {
 		return true, err
@@ -85,7 +85,7 @@ func moveToLeaf(parent string, pid int) error {
 		return nil
 	}
 	if len(inside) > 1 || inside[0] != pid {
-		return fmt.Errorf("processes %v are in it: it can be divided only when it holds no process but this one, %d", inside, pid)
+		return fmt.Errorf("it holds the processes %v: workers can create cgroups in it only if it holds no other process than the worker, %d", inside, pid)
 	}
 	leaf := filepath.Join(parent, workerLeaf)
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -109,7 +109,7 @@ func (c *cgroups) open(name string) (*Cgroup, error) {
 	}
 	dir := filepath.Join(c.dir, name)
 	if err := c.mkdir(dir); err != nil {
-		return nil, fmt.Errorf("make cgroup: %w", err)
+		return nil, fmt.Errorf("create cgroup: %w", err)
 	}
 	return &Cgroup{dir: dir, v2: c.v2, rmdir: c.rmdir}, nil
 }
@@ -210,7 +210,7 @@ func memoryHierarchy(memberships string) (path, kind string, err error) {
 		}
 	}
 	if path == "" {
-		return "", "", errors.New("this process is in no cgroup that could have a memory controller")
+		return "", "", errors.New("this process is not in a cgroup with a memory controller")
 	}
 	return path, kind, nil
 }

@@ -98,7 +98,7 @@ func (c Confinement) limits() (map[int]unix.Rlimit, error) {
 	for resource, most := range c.most(0) {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(resource, &now); err != nil {
-			return nil, fmt.Errorf("look at limits: %w", err)
+			return nil, fmt.Errorf("read process limits: %w", err)
 		}
 		limits[resource] = lowered(now, most)
 	}
@@ -132,7 +132,7 @@ func gone(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
-	return fmt.Errorf("set limits: %w", err)
+	return fmt.Errorf("set process limits: %w", err)
 }
 
 // tasks counts the processes and threads of this machine (proc_loadavg(5)). RLIMIT_NPROC counts
@@ -290,12 +290,12 @@ func Enter(args []string) (entered bool, err error) {
 func enter(how, path string, line []string) error {
 	var e entry
 	if err := json.Unmarshal([]byte(how), &e); err != nil {
-		return fmt.Errorf("read how to start a program: %w", err)
+		return fmt.Errorf("read the request to start a program: %w", err)
 	}
 	runtime.LockOSThread() // users are per thread, and this one becomes the first of the program
 	for resource, limit := range e.Limits {
 		if err := unix.Setrlimit(resource, &limit); err != nil {
-			return fmt.Errorf("set limits: %w", err)
+			return fmt.Errorf("set process limits: %w", err)
 		}
 	}
 	if err := changeUser(e.User); err != nil {

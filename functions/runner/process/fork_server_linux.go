@@ -87,7 +87,7 @@ func (l *Supervisor) StartForkServer(line, env []string, access *Access) (*ForkS
 	s.socket, _ = conn.(*net.UnixConn)
 	if err != nil || s.socket == nil {
 		p.End()
-		return nil, fmt.Errorf("start %s: speak with it: %w", line[0], err)
+		return nil, fmt.Errorf("start %s: connect to it: %w", line[0], err)
 	}
 	return s, nil
 }
@@ -119,7 +119,7 @@ func (s *ForkServer) Wait(log io.Writer) {
 func (s *ForkServer) greet() error {
 	first, err := s.read()
 	if err == nil && !first.Ready {
-		err = errors.New("its first word is not that it is ready")
+		err = errors.New("its first message does not report that it is ready")
 	}
 	s.size, _ = s.ResidentBytes()
 	return err
@@ -150,7 +150,7 @@ func (s *ForkServer) ask(request any, files ...*os.File) (answer answer, err err
 		answer, s.broken = s.exchange(request, files)
 	}
 	if s.broken != nil {
-		return answer, fmt.Errorf("ask the process: %w", s.broken)
+		return answer, fmt.Errorf("send a request to the process: %w", s.broken)
 	}
 	return answer, nil
 }
@@ -216,11 +216,11 @@ func (s *ForkServer) Fork(reaped func()) (*Process, error) {
 			return nil, err
 		}
 		if answer.Refused != "" || answer.PID <= 0 {
-			return nil, fmt.Errorf("it can't fork: %s", answer.Refused)
+			return nil, fmt.Errorf("it could not fork: %s", answer.Refused)
 		}
 		child := &forked{server: s, number: answer.PID, reaped: reaped}
 		if child.pidfd, err = unix.PidfdOpen(answer.PID, 0); err != nil {
-			return nil, errors.Join(fmt.Errorf("hold on to process %d: %w", answer.PID, err), child.drop())
+			return nil, errors.Join(fmt.Errorf("open process %d: %w", answer.PID, err), child.drop())
 		}
 		if err = p.Cgroup.move(answer.PID); err != nil { // it has allocated next to nothing yet
 			return nil, errors.Join(err, unix.Close(child.pidfd), child.drop())

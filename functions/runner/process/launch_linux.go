@@ -140,7 +140,7 @@ func brand() error {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, specAllow, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
 	if errno != 0 && errno != unix.ENOSYS && errno != unix.EINVAL { // a kernel without filters
-		return fmt.Errorf("mark a thread for its children: %w", errno)
+		return fmt.Errorf("mark a thread of the parent: %w", errno)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func Seal(path string, sum io.Writer) (program *os.File, err error) {
 func moveUp(file *os.File, path string) (*os.File, error) {
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, programFD)
 	if err != nil {
-		return nil, fmt.Errorf("keep a copy of %s: %w", path, err)
+		return nil, fmt.Errorf("copy %s: %w", path, err)
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }

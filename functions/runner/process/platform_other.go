@@ -61,7 +61,7 @@ func endOrphans()            {}
 func CanFindOrphans() bool { return false }
 
 // CanSandbox fails: an Access can't be enforced here.
-func CanSandbox() error { return errors.New("modules are kept apart on Linux alone") }
+func CanSandbox() error { return errors.New("isolating modules needs Linux") }
 
 // SandboxLacks is called only if CanSandbox has no error.
 func SandboxLacks() []string { return nil }
@@ -97,7 +97,7 @@ func openCgroups(where string) (*cgroups, error) {
 	if where == "" {
 		return nil, nil
 	}
-	return nil, errors.New("cgroup " + where + ": there are cgroups on Linux only")
+	return nil, errors.New("cgroup " + where + ": cgroups need Linux")
 }
 
 func (*cgroups) open(string) (*Cgroup, error) { return nil, nil }
@@ -120,7 +120,7 @@ func (*Cgroup) PeakBytes() int64  { return 0 }
 // check fails: only Linux has namespaces.
 func (c Confinement) check() error {
 	if c.NoNetwork {
-		return errors.New("modules without a network can be had on Linux alone: leave out " + networkEnv + "=none")
+		return errors.New("modules without a network need Linux: leave out " + networkEnv + "=none")
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func OpenUsers(text string) (*Users, error) {
 }
 
 // CanChangeUser fails: modules can't have users of their own here.
-func CanChangeUser() error { return errors.New("modules have users of their own on Linux alone") }
+func CanChangeUser() error { return errors.New("separate users for modules need Linux") }
 
 // Enter does nothing: it starts no processes here.
 func Enter([]string) (entered bool, err error) { return false, nil }

@@ -61,9 +61,9 @@ var landlockVersion = sync.OnceValue(func() int {
 func CanSandbox() error {
 	switch n := landlockVersion(); {
 	case n == 0:
-		return errors.New("this kernel has no Landlock, or it is not among those that it was started with (lsm=)")
+		return errors.New("this kernel has no Landlock, or Landlock is not enabled (boot parameter lsm=)")
 	case n < landlockLeast:
-		return fmt.Errorf("this kernel has version %d of Landlock, version %d is needed (Linux 5.19)", n, landlockLeast)
+		return fmt.Errorf("this kernel has Landlock version %d, but version %d is required (Linux 5.19)", n, landlockLeast)
 	}
 	return nil
 }
@@ -167,12 +167,12 @@ func (s *Sandbox) enter() error {
 	}
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("make a sandbox: %w", errno)
+		return fmt.Errorf("create a sandbox: %w", errno)
 	}
 	defer unix.Close(int(ruleset))
 	for _, rule := range s.Rules {
 		if err := rule.add(int(ruleset)); err != nil {
-			return fmt.Errorf("make a sandbox: %s: %w", rule.Path, err)
+			return fmt.Errorf("create a sandbox: %s: %w", rule.Path, err)
 		}
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {

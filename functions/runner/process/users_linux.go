@@ -54,24 +54,24 @@ func OpenUsers(text string) (*Users, error) {
 // that right at the start of a program, which gets no new privileges.
 func CanChangeUser() error {
 	if os.Geteuid() != 0 {
-		return errors.New("only root can give modules users of their own")
+		return errors.New("only root can run modules under separate users")
 	}
 	var held [2]unix.CapUserData
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&header, &held[0]); err != nil {
-		return fmt.Errorf("look at capabilities: %w", err)
+		return fmt.Errorf("read capabilities: %w", err)
 	}
 	needed := map[int]string{unix.CAP_CHOWN: "CHOWN", unix.CAP_DAC_OVERRIDE: "DAC_OVERRIDE", unix.CAP_FOWNER: "FOWNER", unix.CAP_KILL: "KILL",
 		unix.CAP_SETGID: "SETGID", unix.CAP_SETUID: "SETUID"}
 	for capability, name := range needed {
 		if held[0].Effective&(1<<capability) == 0 {
-			return fmt.Errorf("this root has no capability %s, which users of modules need", name)
+			return fmt.Errorf("this process lacks the capability %s, which separate users need", name)
 		}
 	}
 	// Otherwise a module could link files of others into its own directories, which the worker then
 	// reads and publishes.
 	if text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks"); err != nil || strings.TrimSpace(string(text)) != "1" {
-		return errors.New("the kernel lets users link files of others: set fs.protected_hardlinks=1 (sysctl)")
+		return errors.New("the kernel lets users create hard links to files of others: set fs.protected_hardlinks=1 (sysctl)")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (u *Users) unused(path string) error {
 			continue
 		}
 		if id, err := strconv.Atoi(fields[2]); err == nil && u.Has(id) {
-			return fmt.Errorf("%d belongs to %s in %s: name IDs that nobody uses", id, fields[0], path)
+			return fmt.Errorf("%d belongs to %s in %s: set unused IDs", id, fields[0], path)
 		}
 	}
 	return lines.Err()
@@ -114,7 +114,7 @@ func lockFolder(parents ...string) (string, error) {
 			if state, ok := info.Sys().(*syscall.Stat_t); ok && info.IsDir() && state.Uid == 0 && info.Mode().Perm() == 0o700 {
 				return dir, nil
 			}
-			return "", fmt.Errorf("%s is not a folder of root's with mode 0700: remove it", dir)
+			return "", fmt.Errorf("%s is not a folder of root with mode 0700: remove it", dir)
 		}
 		errs = append(errs, err)
 	}
@@ -154,7 +154,7 @@ func (u *Users) lease() (*User, error) {
 		u.leased[id], u.next = true, (u.next+i+1)%count
 		return &User{ID: id, users: u, free: func() { u.unlease(id, lock) }}, nil
 	}
-	return nil, fmt.Errorf("all users of modules are in use: name more than the %d of %s=%s", count, UserEnv, u)
+	return nil, fmt.Errorf("all user IDs of modules are in use: set more than the %d of %s=%s", count, UserEnv, u)
 }
 
 func (u *Users) unlease(id int, lock *flock.Flock) {

@@ -247,7 +247,7 @@ func TestWorkersOfAMachineShareARange(t *testing.T) {
 	if err != nil || first.ID == second.ID {
 		t.Fatal(first.ID, second, err)
 	}
-	if third, err := other.users.lease(); err == nil || !strings.Contains(err.Error(), "all users of modules are in use") {
+	if third, err := other.users.lease(); err == nil || !strings.Contains(err.Error(), "all user IDs of modules are in use") {
 		t.Errorf("%v, %v, want none", third, err)
 	}
 	first.release()

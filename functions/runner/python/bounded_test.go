@@ -18,7 +18,7 @@ func TestWhateverAnInterpreterIsAskedForItsAnswerIsBounded(t *testing.T) {
 	}
 	_, signs := noise.KerasSigns(t.Context(), layout, t.TempDir(), "m.py")
 	for name, err := range map[string]error{"signs": signs, "syntax": outlineError(t, noise, "m.py")} {
-		if err == nil || !strings.Contains(err.Error(), "it says more than 8388608 bytes") {
+		if err == nil || !strings.Contains(err.Error(), "its output is longer than 8388608 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -61,11 +61,11 @@ func Check(ctx context.Context, e Environment) (Checked, error) {
 	}
 	answers, end, err := importAll(ctx, e, there)
 	if err != nil {
-		return Checked{}, fmt.Errorf("import what Python %s has: %w", e.Interpreter, err)
+		return Checked{}, fmt.Errorf("import the packages of Python %s: %w", e.Interpreter, err)
 	}
 	checked.GPUs = answers.gpus
 	for i, w := range there {
-		p := Package{Package: w.Package, Problem: "not tried: the one before ended the process"}
+		p := Package{Package: w.Package, Problem: "not tried: the import of the package before it ended the process"}
 		switch {
 		case i < len(answers.packages):
 			p = answers.packages[i]
@@ -110,7 +110,7 @@ func importAll(ctx context.Context, e Environment, modules []dependency) (said i
 		}
 		switch err := json.Unmarshal(line, &answer); {
 		case err != nil:
-			return imported{}, nil, fmt.Errorf("it says %.100q: %w", line, err)
+			return imported{}, nil, fmt.Errorf("its output is %.100q: %w", line, err)
 		case answer.GPUs != nil:
 			said.gpus = *answer.GPUs
 		default:

@@ -114,7 +114,7 @@ func choose(opts Options) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(made.Interpreter); err != nil { // a link
-		return "", fmt.Errorf("the Python that %s was made with is gone: run `stoker python setup`: %w", made.Dir, err)
+		return "", fmt.Errorf("the Python of %s is gone: run `stoker python setup`: %w", made.Dir, err)
 	}
 	return made.Interpreter, nil
 }
@@ -126,13 +126,13 @@ func locate(named string) (string, error) {
 	if err == nil && info.IsDir() {
 		interpreter := interpreterIn(named)
 		if _, err := os.Stat(interpreter); err != nil {
-			return "", fmt.Errorf("%s is no Python environment: it has no %s", named, interpreterIn(""))
+			return "", fmt.Errorf("%s is not a Python environment: it has no %s", named, interpreterIn(""))
 		}
 		return filepath.Abs(interpreter)
 	}
 	path, err := exec.LookPath(named)
 	if err != nil {
-		return "", fmt.Errorf("no interpreter, and no environment's folder: %w", err)
+		return "", fmt.Errorf("neither an interpreter nor the folder of an environment: %w", err)
 	}
 	return filepath.Abs(path)
 }

@@ -94,8 +94,8 @@ func installFailure(over Environment, requirements []module.Requirement, said *t
 	}
 	what := "install " + strings.Join(culprits, ", ")
 	if away := slices.ContainsFunc(lines, registryIsAway); away {
-		return fmt.Errorf("%s: this worker reaches no package registry: have it installed in the environment that module.python names, "+
-			"or name a wheel: %w: %s", what, err, strings.Join(lines[max(0, len(lines)-2):], "; "))
+		return fmt.Errorf("%s: this worker can't reach a package registry: install the package in the environment that module.python names, "+
+			"or give a wheel: %w: %s", what, err, strings.Join(lines[max(0, len(lines)-2):], "; "))
 	}
 	errorsOf := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "ERROR:") })
 	if len(errorsOf) == 0 {
@@ -157,7 +157,7 @@ func (e Environment) fit() error {
 		return nil
 	}
 	lacks := e.Lacks()
-	return fmt.Errorf("%s lacks %s: run `%s`, or `stoker python setup` for an environment that has it all",
+	return fmt.Errorf("%s lacks %s: run `%s`, or `stoker python setup` for a complete environment",
 		e.Interpreter, strings.Join(lacks, ", "), e.toAdd(lacks))
 }
 
@@ -166,8 +166,8 @@ func (e Environment) newEnough() error {
 	if major, minor := e.minor(); major > oldest[0] || major == oldest[0] && minor >= oldest[1] {
 		return nil
 	}
-	return fmt.Errorf("%s is Python %s, which is too old: TFX modules are run by %d.%d or later "+
-		"(`stoker python setup` makes an environment)", e.Interpreter, e.Version, oldest[0], oldest[1])
+	return fmt.Errorf("%s is Python %s, which is too old: TFX modules need %d.%d or later "+
+		"(`stoker python setup` creates an environment)", e.Interpreter, e.Version, oldest[0], oldest[1])
 }
 
 // Lacks names the missing packages among those that TFX module files import. A module that needs

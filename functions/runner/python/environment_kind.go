@@ -45,7 +45,7 @@ func (k Kind) lock() ([]byte, error) {
 	case Estimator:
 		return estimatorLock, nil
 	}
-	return nil, fmt.Errorf("%q is no kind of Python environment: expected %s, %s or %s", k, CPU, GPU, Estimator)
+	return nil, fmt.Errorf("%q is not a kind of Python environment: expected %s, %s or %s", k, CPU, GPU, Estimator)
 }
 
 // withoutTensorFlow leaves out TensorFlow itself.
@@ -74,6 +74,6 @@ func (k Kind) runsHere() error {
 	if here == "linux/amd64" || here == "darwin/arm64" && k == CPU {
 		return nil
 	}
-	return fmt.Errorf("there are no wheels of all that a %s environment needs for %s: "+
+	return fmt.Errorf("a %s environment can't be created for %s, because some packages have no wheels for it: "+
 		"set STOKER_PYTHON to an interpreter that has TensorFlow", k, here)
 }

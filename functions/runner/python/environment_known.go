@@ -34,7 +34,7 @@ func known(ctx context.Context, by Runner, cache, interpreter string) (Environme
 	// Otherwise it is a script that chooses an interpreter, and may choose another one.
 	if path != "" && sameFile(r.Probed.Interpreter, interpreter) {
 		if err := writeRecord(path, r); err != nil {
-			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
+			return Environment{}, fmt.Errorf("save the packages of Python %s: %w", interpreter, err)
 		}
 	}
 	return r.Probed.environment(by)

@@ -190,7 +190,7 @@ func findBase(ctx context.Context, named string, minors []int) (base, error) {
 	if named != "" {
 		b, err := describe(ctx, named)
 		if err == nil && !slices.Contains(minors, b.Minor) {
-			err = fmt.Errorf("%s is Python %s, and there are wheels for %s", named, b.Version, versions(minors))
+			err = fmt.Errorf("%s is Python %s, but wheels exist only for %s", named, b.Version, versions(minors))
 		}
 		return b, err
 	}
@@ -214,7 +214,7 @@ func findBase(ctx context.Context, named string, minors []int) (base, error) {
 	if len(found) == 0 {
 		found = append(found, "there is no python3 on PATH")
 	}
-	return base{}, fmt.Errorf("there are wheels for %s, and %s: install one of these, and name it with --python",
+	return base{}, fmt.Errorf("wheels exist for %s, but %s: install one of these, and name it with --python",
 		versions(minors), strings.Join(found, ", "))
 }
 

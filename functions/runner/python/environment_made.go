@@ -87,7 +87,7 @@ func readMade(dir string) (Made, error) {
 	}
 	var m Made
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Made{}, fmt.Errorf("read what %s is: %w", dir, err)
+		return Made{}, fmt.Errorf("read the description of %s: %w", dir, err)
 	}
 	m.Dir, m.Interpreter = dir, interpreterIn(dir)
 	if info, err := os.Stat(path); err == nil {
@@ -146,9 +146,9 @@ func (m Made) Outdated(now time.Time, unused time.Duration) string {
 	_, linkErr := os.Stat(m.Interpreter)
 	switch {
 	case linkErr != nil:
-		return "the Python it was made with is gone"
+		return "its Python is gone"
 	case m.Base != "" && baseErr != nil:
-		return "the environment it builds on is gone"
+		return "the environment on which it is based is gone"
 	case now.Sub(m.Used) > unused:
 		return fmt.Sprintf("unused since %s", m.Used.Format(time.DateOnly))
 	}

@@ -41,14 +41,14 @@ func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 	}
 	from, err := findBase(ctx, opts.Base, opts.Kind.minors())
 	if err != nil {
-		return Made{}, fmt.Errorf("make a Python environment: %w", err)
+		return Made{}, fmt.Errorf("create a Python environment: %w", err)
 	}
 	made := Made{Kind: opts.Kind, Python: from.Version, Lock: digestOf(opts.Lock)}
 	place := digestOf([]byte(from.Interpreter), []byte(from.Version), []byte(from.Prefix), []byte(from.System),
 		[]byte(opts.Kind), opts.Lock)
 	dir := filepath.Join(opts.Home, place[:16])
 	return ensure(ctx, dir, opts.Force, opts.Progress, func() (Made, error) {
-		fmt.Fprintf(opts.Progress, "making a Python environment in %s with Python %s, once: some gigabytes, some minutes\n",
+		fmt.Fprintf(opts.Progress, "creating a Python environment in %s with Python %s, once: this takes some gigabytes and some minutes\n",
 			dir, from.Version)
 		return made, fill(ctx, from, dir, opts)
 	})
@@ -85,21 +85,21 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 		return m, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return Made{}, fmt.Errorf("make the folder of Python environments: %w", err)
+		return Made{}, fmt.Errorf("create the folder of Python environments: %w", err)
 	}
 	lock := flock.New(dir + lockSuffix)
 	if free, err := lock.TryLock(); err == nil && !free {
-		fmt.Fprintf(progress, "waiting for another process that makes %s\n", dir)
+		fmt.Fprintf(progress, "waiting for another process that creates %s\n", dir)
 	}
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
-		return Made{}, fmt.Errorf("wait for another process that makes Python environment %s: %w", dir, cmp.Or(context.Cause(ctx), err))
+		return Made{}, fmt.Errorf("wait for another process that creates Python environment %s: %w", dir, cmp.Or(context.Cause(ctx), err))
 	}
 	defer lock.Unlock() // the lock is released with the process at the latest
 	if m, err := readMade(dir); err == nil && !force {
 		return m, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return Made{}, fmt.Errorf("remove half a Python environment: %w", err)
+		return Made{}, fmt.Errorf("remove an incomplete Python environment: %w", err)
 	}
 	made, err := make()
 	made.Dir, made.Interpreter, made.Created = dir, interpreterIn(dir), time.Now()
@@ -107,7 +107,7 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 		err = made.write()
 	}
 	if err != nil {
-		return Made{}, errors.Join(fmt.Errorf("make Python environment %s: %w", dir, err), os.RemoveAll(dir))
+		return Made{}, errors.Join(fmt.Errorf("create Python environment %s: %w", dir, err), os.RemoveAll(dir))
 	}
 	return readMade(dir)
 }

@@ -42,7 +42,7 @@ func TestAnEnvironmentIsMadeOnceAndFound(t *testing.T) {
 	}
 	makers := 0
 	for i := range said {
-		makers += strings.Count(said[i].String(), "making a Python environment")
+		makers += strings.Count(said[i].String(), "creating a Python environment")
 	}
 	if makers != 1 {
 		t.Errorf("%d made it, want one of them", makers)
@@ -80,11 +80,11 @@ func TestAPythonWithoutWheelsIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	old := program(t, filepath.Join(dir, "python3"), `echo '{"interpreter": "x", "version": "3.9.18", "minor": 9}'`)
 	_, err := python.Make(t.Context(), python.MakeOptions{Home: dir, Base: old, Lock: []byte{}})
-	if err == nil || !strings.Contains(err.Error(), "is Python 3.9.18, and there are wheels for Python 3.11, 3.12 and 3.13") {
+	if err == nil || !strings.Contains(err.Error(), "is Python 3.9.18, but wheels exist only for Python 3.11, 3.12 and 3.13") {
 		t.Error(err)
 	}
 	_, err = python.Make(t.Context(), python.MakeOptions{Home: dir, Kind: python.Estimator, Base: old, Lock: []byte{}})
-	if err == nil || !strings.Contains(err.Error(), "there are wheels for Python 3.11") {
+	if err == nil || !strings.Contains(err.Error(), "wheels exist only for Python 3.11") {
 		t.Error(err)
 	}
 	if _, err = python.Make(t.Context(), python.MakeOptions{Home: dir, Kind: "tpu"}); err == nil {
@@ -131,10 +131,10 @@ func TestOutdatedEnvironmentsAreKnown(t *testing.T) {
 	interpreter := whole().write(t, dir)
 	now := time.Now()
 	for want, made := range map[string]python.Made{
-		"":                                     {Interpreter: interpreter, Used: now},
-		"unused since ":                        {Interpreter: interpreter, Used: now.Add(-time.Hour)},
-		"the Python it was made with":          {Interpreter: filepath.Join(dir, "python"), Used: now},
-		"the environment it builds on is gone": {Interpreter: interpreter, Base: filepath.Join(dir, "python"), Used: now},
+		"":                   {Interpreter: interpreter, Used: now},
+		"unused since ":      {Interpreter: interpreter, Used: now.Add(-time.Hour)},
+		"its Python is gone": {Interpreter: filepath.Join(dir, "python"), Used: now},
+		"the environment on which it is based is gone": {Interpreter: interpreter, Base: filepath.Join(dir, "python"), Used: now},
 	} {
 		if got := made.Outdated(now, time.Minute); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("%+v: %q, want %q", made, got, want)

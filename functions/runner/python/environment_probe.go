@@ -43,7 +43,7 @@ func probe(ctx context.Context, by Runner, interpreter string) (probed, error) {
 	}
 	var p probed
 	if err := ask(ctx, by, &p, interpreter, "-I", "-c", probeScript, string(names)); err != nil {
-		return probed{}, fmt.Errorf("ask Python %s what it has: %w", interpreter, err)
+		return probed{}, fmt.Errorf("list the packages of Python %s: %w", interpreter, err)
 	}
 	return p, nil
 }
@@ -55,7 +55,7 @@ func ask(ctx context.Context, by Runner, answer any, interpreter string, args ..
 		return err
 	}
 	if err := json.Unmarshal(out, answer); err != nil {
-		return fmt.Errorf("it says %.100q: %w", out, err)
+		return fmt.Errorf("its output is %.100q: %w", out, err)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func run(ctx context.Context, by Runner, timeout time.Duration, interpreter stri
 	case errors.Is(bounded.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("no answer for %s", timeout)
 	case out.over:
-		err = fmt.Errorf("it says more than %d bytes", maxProbeBytes)
+		err = fmt.Errorf("its output is longer than %d bytes", maxProbeBytes)
 	case err != nil:
 		err = fmt.Errorf("%w%s", err, said.after(": "))
 	}

@@ -100,14 +100,14 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 		want  string
 	}{
 		"nothing was set up":   {"", "run `stoker python setup`, or set STOKER_PYTHON"},
-		"there is no such":     {"/no/such/python", "module.python: no interpreter, and no environment's folder: exec: \"/no/such/python\""},
-		"a folder of anything": {odd, odd + " is no Python environment: it has no bin/python"},
+		"there is no such":     {"/no/such/python", "module.python: neither an interpreter nor the folder of an environment: exec: \"/no/such/python\""},
+		"a folder of anything": {odd, odd + " is not a Python environment: it has no bin/python"},
 		"no TensorFlow": {bare, bare + " lacks tensorflow, tensorflow-transform, tfx-bsl, keras-tuner, tensorboard, tf_keras: run `" + bare +
 			" -m pip install tensorflow tensorflow-transform"},
-		"too old":       {old.write(t, t.TempDir()), "is Python 3.9.18, which is too old: TFX modules are run by 3.10 or later"},
-		"no Python":     {program(t, filepath.Join(odd, "hello"), "echo hello"), "it says \"hello"},
+		"too old":       {old.write(t, t.TempDir()), "is Python 3.9.18, which is too old: TFX modules need 3.10 or later"},
+		"no Python":     {program(t, filepath.Join(odd, "hello"), "echo hello"), "its output is \"hello"},
 		"broken":        {program(t, filepath.Join(odd, "broken"), "echo no libpython >&2; exit 3"), "exit status 3: no libpython"},
-		"endless noise": {program(t, filepath.Join(odd, "noise"), "exec yes"), "it says more than 8388608 bytes"},
+		"endless noise": {program(t, filepath.Join(odd, "noise"), "exec yes"), "its output is longer than 8388608 bytes"},
 	} {
 		_, err := python.Find(t.Context(), python.Options{Named: test.named, Home: t.TempDir(), CacheDir: t.TempDir()})
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {

@@ -36,7 +36,7 @@ func Lay(cache string) (Layout, error) {
 	}
 	dir := filepath.Join(cache, "driver-"+digest[:16])
 	if err := removeOthers(dir); err != nil {
-		return Layout{}, fmt.Errorf("remove what is not the driver's: %w", err)
+		return Layout{}, fmt.Errorf("remove files that do not belong to the driver: %w", err)
 	}
 	err = eachEmbedded(func(path string, text []byte) error {
 		path = filepath.Join(dir, filepath.FromSlash(path))

@@ -65,11 +65,11 @@ func (e *SyntaxError) Error() string {
 func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outline, error) {
 	out, err := run(ctx, e.by, probeTimeout, e.Interpreter, append([]string{"-I", "-c", outlineScript}, files...)...)
 	if err != nil {
-		return nil, fmt.Errorf("have %s read %s: %w", e.Interpreter, strings.Join(files, ", "), err)
+		return nil, fmt.Errorf("run %s to parse %s: %w", e.Interpreter, strings.Join(files, ", "), err)
 	}
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	if len(lines) != len(files) {
-		return nil, fmt.Errorf("have %s read %s: it says %.100q", e.Interpreter, strings.Join(files, ", "), out)
+		return nil, fmt.Errorf("run %s to parse %s: its output is %.100q", e.Interpreter, strings.Join(files, ", "), out)
 	}
 	all := make([]Outline, len(files))
 	for i, line := range lines {
@@ -80,7 +80,7 @@ func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outlin
 			Python       string `json:"python"`
 		}
 		if err := json.Unmarshal(line, &said); err != nil {
-			return nil, fmt.Errorf("have %s read %s: it says %.100q: %w", e.Interpreter, files[i], line, err)
+			return nil, fmt.Errorf("run %s to parse %s: its output is %.100q: %w", e.Interpreter, files[i], line, err)
 		}
 		if said.Error != "" {
 			return nil, &SyntaxError{File: files[i], Line: said.Line, Column: said.Column, Message: oneLine(said.Error), Python: said.Python}

@@ -145,7 +145,7 @@ func (e Environment) KerasSigns(ctx context.Context, layout Layout, dir string, 
 	script := filepath.Join(layout.Driver, "stoker_runner", "keras_choice.py")
 	var signs map[string]string
 	if err := ask(ctx, e.by, &signs, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...); err != nil {
-		return nil, fmt.Errorf("read %s for the Keras that it needs: %w", dir, err)
+		return nil, fmt.Errorf("find the Keras version that %s needs: %w", dir, err)
 	}
 	return signs, nil
 }

@@ -121,11 +121,11 @@ func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err er
 	case clean == "." || clean == "":
 		return "", false, nil // the top itself
 	case !fs.ValidPath(clean) || strings.Contains(clean, `\`):
-		return "", false, errors.New("expected a name below the archive's top, with slashes and no .. in it")
+		return "", false, errors.New("expected a relative name with slashes and without ..")
 	case isLeftOutBelow(clean) || mode.IsDir():
 		return "", false, tooDeep(clean)
 	case !mode.IsRegular():
-		return "", false, errors.New("is neither a file nor a folder; links are not followed")
+		return "", false, errors.New("neither a file nor a folder; links are not followed")
 	}
 	return clean, true, nil
 }

@@ -32,23 +32,23 @@ func TestAnArchiveThatReachesOutIsRefusedByTheNameOfItsEntry(t *testing.T) {
 		item item
 		want string
 	}{
-		{"out by dots", item{name: "../x.py"}, `entry "../x.py": expected a name below the archive's top`},
-		{"out by dots further down", item{name: "a/../../x.py"}, `entry "a/../../x.py": expected a name below`},
-		{"dots alone", item{name: "a/../x.py"}, `expected a name below`},
-		{"absolute", item{name: "/etc/x.py"}, `entry "/etc/x.py": expected a name below`},
-		{"of Windows", item{name: `a\x.py`}, `expected a name below`},
-		{"out of a hidden folder", item{name: ".a/../../x.py"}, `expected a name below`},
-		{"nothing between slashes", item{name: "a//x.py"}, `expected a name below`},
+		{"out by dots", item{name: "../x.py"}, `entry "../x.py": expected a relative name`},
+		{"out by dots further down", item{name: "a/../../x.py"}, `entry "a/../../x.py": expected a relative name`},
+		{"dots alone", item{name: "a/../x.py"}, `expected a relative name`},
+		{"absolute", item{name: "/etc/x.py"}, `entry "/etc/x.py": expected a relative name`},
+		{"of Windows", item{name: `a\x.py`}, `expected a relative name`},
+		{"out of a hidden folder", item{name: ".a/../../x.py"}, `expected a relative name`},
+		{"nothing between slashes", item{name: "a//x.py"}, `expected a relative name`},
 		{"a control character", item{name: "a\x01.py"}, `expected a name in UTF-8 without control characters`},
-		{"a link", item{name: "x.py", kind: tar.TypeSymlink, mode: os.ModeSymlink}, `entry "x.py": is neither a file nor a folder; links are not followed`},
-		{"a device", item{name: "x.py", kind: tar.TypeChar, mode: os.ModeDevice}, `entry "x.py": is neither a file nor a folder`},
-		{"a pipe", item{name: "x.py", kind: tar.TypeFifo, mode: os.ModeNamedPipe}, `entry "x.py": is neither a file nor a folder`},
-		{"twice", item{name: "penguin.py"}, `penguin.py is there twice`},
-		{"twice, by another way to write it", item{name: "./penguin.py"}, `penguin.py is there twice`},
-		{"below a file", item{name: "penguin.py/x.py"}, `penguin.py is a file, and the folder of penguin.py/x.py`},
-		{"too deep", item{name: strings.Repeat("a/", maxDepth) + "x.py"}, `has more than 32 folders`},
-		{"too deep and hidden", item{name: "." + strings.Repeat("a/", maxDepth) + "x.py"}, `has more than 32 folders`},
-		{"too long", item{name: strings.Repeat("a", maxName) + ".py"}, `has more than 32 folders in each other, or more than 1024 bytes`},
+		{"a link", item{name: "x.py", kind: tar.TypeSymlink, mode: os.ModeSymlink}, `entry "x.py": neither a file nor a folder; links are not followed`},
+		{"a device", item{name: "x.py", kind: tar.TypeChar, mode: os.ModeDevice}, `entry "x.py": neither a file nor a folder`},
+		{"a pipe", item{name: "x.py", kind: tar.TypeFifo, mode: os.ModeNamedPipe}, `entry "x.py": neither a file nor a folder`},
+		{"twice", item{name: "penguin.py"}, `penguin.py is listed twice`},
+		{"twice, by another way to write it", item{name: "./penguin.py"}, `penguin.py is listed twice`},
+		{"below a file", item{name: "penguin.py/x.py"}, `penguin.py is both a file and the folder of penguin.py/x.py`},
+		{"too deep", item{name: strings.Repeat("a/", maxDepth) + "x.py"}, `nested more than 32 folders deep`},
+		{"too deep and hidden", item{name: "." + strings.Repeat("a/", maxDepth) + "x.py"}, `nested more than 32 folders deep`},
+		{"too long", item{name: strings.Repeat("a", maxName) + ".py"}, `nested more than 32 folders deep, or its name is longer than 1024 bytes`},
 		{"too large", item{name: "x.py", text: strings.Repeat("0", 4097)}, `holds more than 4096 bytes`},
 	}
 	for _, tt := range tests {
@@ -66,7 +66,7 @@ func TestAnArchiveThatReachesOutIsRefusedByTheNameOfItsEntry(t *testing.T) {
 	t.Run("a file in a file", func(t *testing.T) {
 		t.Parallel()
 		items := []item{{name: "a/x.py"}, {name: "a"}}
-		refuses(t, zipOf(t, items), "m.zip", "a is there twice")
+		refuses(t, zipOf(t, items), "m.zip", "a is listed twice")
 	})
 }
 

@@ -94,10 +94,10 @@ func (s Snapshot) Ambiguous() error {
 	case s.File != "":
 		return nil
 	case len(s.candidates) == 0:
-		return &Invalid{s.path, fmt.Errorf("no %s file at its top defines run_fn, tuner_fn or trainer_fn: name the function, "+
+		return &Invalid{s.path, fmt.Errorf("no %s file at its top level defines run_fn, tuner_fn or trainer_fn: name the function, "+
 			"as in run_fn: my_module.run_fn", python)}
 	default:
-		return &Invalid{s.path, fmt.Errorf("%s each define run_fn, tuner_fn or trainer_fn: name the one that is meant, "+
+		return &Invalid{s.path, fmt.Errorf("%s each define run_fn, tuner_fn or trainer_fn: name the function to call, "+
 			"as in run_fn: %s.run_fn", strings.Join(s.candidates, ", "), strings.TrimSuffix(s.candidates[0], python))}
 	}
 }

@@ -65,11 +65,11 @@ func (v *inventory) admit(name string) error {
 		return v.within.tooMany()
 	}
 	if _, twice := v.files[name]; twice || v.folders[name] {
-		return fmt.Errorf("%s is there twice", name)
+		return fmt.Errorf("%s is listed twice", name)
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, file := v.files[dir]; file {
-			return fmt.Errorf("%s is a file, and the folder of %s", dir, name)
+			return fmt.Errorf("%s is both a file and the folder of %s", dir, name)
 		}
 		v.folders[dir] = true
 	}
@@ -111,7 +111,7 @@ func copyTo(ctx context.Context, dir string, each walk, within limits) (string, 
 }
 
 // errKeeping marks an error of the copy, not of the module.
-var errKeeping = errors.New("keep a module")
+var errKeeping = errors.New("save a module")
 
 func keeping(err error) error {
 	if err == nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // errLimit marks a limit that is exceeded.
-var errLimit = errors.New("name a folder or an archive that holds code alone")
+var errLimit = errors.New("name a folder or an archive that holds only code")
 
 func (l limits) tooMany() error {
 	return fmt.Errorf("holds more than %d files: %w", l.files, errLimit)
@@ -35,7 +35,7 @@ func (l limits) tooLarge() error {
 
 func tooDeep(name string) error {
 	if strings.Count(name, "/") >= maxDepth || len(name) > maxName {
-		return fmt.Errorf("%s: has more than %d folders in each other, or more than %d bytes in its name: %w",
+		return fmt.Errorf("%s: it is nested more than %d folders deep, or its name is longer than %d bytes: %w",
 			short(name), maxDepth, maxName, errLimit)
 	}
 	return nil

@@ -72,7 +72,7 @@ func (s Snapshot) CopyTo(ctx context.Context, dir string) (Snapshot, error) {
 		return Snapshot{}, keeping(err)
 	}
 	if got := "sha256:" + digest; got != s.Digest {
-		return Snapshot{}, keeping(fmt.Errorf("%s was changed since its digest was taken: %s, expected %s", s.Dir, got, s.Digest))
+		return Snapshot{}, keeping(fmt.Errorf("%s has changed since its digest was computed: %s, expected %s", s.Dir, got, s.Digest))
 	}
 	s.Dir = dir
 	return s, nil
@@ -110,7 +110,7 @@ func walkOf(path string, within limits) (walk, error) {
 	case info.IsDir():
 		return folder(path), nil
 	case !info.Mode().IsRegular():
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("not a regular file")
 	case strings.HasSuffix(path, python):
 		return siblings(path), nil
 	case !isArchive(path):

@@ -90,9 +90,9 @@ func TestTheModuleFileIsTheOneThatDefinesAFunction(t *testing.T) {
 		{"the one with run_fn", tree{"a.py": none, "b.py": run}, "b.py"},
 		{"the one with tuner_fn", tree{"a.py": tune, "b.py": none}, "a.py"},
 		{"below the top", tree{"a.py": run, "b/c.py": run}, "a.py"},
-		{"two", tree{"a.py": run, "b.py": tune, "c.py": none}, "a.py, b.py each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as in run_fn: a.run_fn"},
-		{"none of two", tree{"a.py": none, "b.py": none}, "no .py file at its top defines run_fn, tuner_fn or trainer_fn: name the function, as in run_fn: my_module.run_fn"},
-		{"nothing at the top", tree{"a/b.py": run}, "no .py file at its top defines"},
+		{"two", tree{"a.py": run, "b.py": tune, "c.py": none}, "a.py, b.py each define run_fn, tuner_fn or trainer_fn: name the function to call, as in run_fn: a.run_fn"},
+		{"none of two", tree{"a.py": none, "b.py": none}, "no .py file at its top level defines run_fn, tuner_fn or trainer_fn: name the function, as in run_fn: my_module.run_fn"},
+		{"nothing at the top", tree{"a/b.py": run}, "no .py file at its top level defines"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func ExampleSnapshot_Ambiguous() {
 	fmt.Println(strings.ReplaceAll(s.Ambiguous().Error(), dir, "./models"))
 	// Output:
 	// <nil>
-	// module ./models: baseline.py, wide.py each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as in run_fn: baseline.run_fn
+	// module ./models: baseline.py, wide.py each define run_fn, tuner_fn or trainer_fn: name the function to call, as in run_fn: baseline.run_fn
 }
 
 func TestADottedNameSaysTheFile(t *testing.T) {

@@ -229,7 +229,7 @@ func TestACopyIsTakenOnlyOfWhatWasDigested(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(own.Dir, "m.py")); err != nil || string(text) != "VERSION = 1\n" || own.File != "m.py" {
 		t.Errorf("the copy of %q has %q, %v", own.File, text, err)
 	}
-	if _, err := taken.CopyTo(t.Context(), filepath.Join(t.TempDir(), "own")); err == nil || !strings.Contains(err.Error(), "was changed since") {
+	if _, err := taken.CopyTo(t.Context(), filepath.Join(t.TempDir(), "own")); err == nil || !strings.Contains(err.Error(), "has changed since") {
 		t.Errorf("the changed files are copied: %v", err)
 	}
 }

@@ -166,9 +166,9 @@ func whyQuiet(ctx context.Context, bus events.Bus, of events.Event) (string, err
 	case state.State == runs.Queued && state.Ended != nil:
 		return state.What(), nil
 	case state.State == runs.Queued:
-		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
+		return fmt.Sprintf("is queued; no worker has claimed its job: class %s needs `stoker worker --classes %[1]s`", state.Class), nil
 	case state.State == runs.Running:
-		return "is being worked on", nil
+		return "is running", nil
 	case state.State == runs.Tuning:
 		return "is being tuned", nil
 	}

@@ -49,7 +49,7 @@ func TestAnEventThatLostARaceEndsTheWait(t *testing.T) {
 			Progress: func(events.Progress) {}, Waits: func(string) {},
 		})
 		none, ok := errors.AsType[*submit.NoEffect](err)
-		if !ok || none.Stored != 2 || !strings.Contains(none.Why, "has its transform.ready already: event 1") {
+		if !ok || none.Stored != 2 || !strings.Contains(none.Why, "already has its transform.ready: event 1") {
 			t.Errorf("%+v, %v", none, err)
 		}
 	})

@@ -48,7 +48,7 @@ func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 		return addressed(ref)
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		return named, fmt.Errorf("no event of a model %s, `stoker models` lists them: %w", ref, err)
+		return named, fmt.Errorf("no event of a model %s, `stoker models` lists all: %w", ref, err)
 	}
 	return named, err
 }
@@ -60,7 +60,7 @@ func addressed(uri string) (Named, error) {
 		return Named{}, err
 	}
 	if _, ours := storage.PlaceOf(ref); !ours {
-		return Named{}, fmt.Errorf("%s: not the address of a model that Stoker made: %w", uri, events.ErrNotFound)
+		return Named{}, fmt.Errorf("%s: not the address of a model that Stoker trained: %w", uri, events.ErrNotFound)
 	}
 	return Named{URI: strings.TrimSuffix(uri, "/")}, nil
 }

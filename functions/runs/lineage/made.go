@@ -24,7 +24,7 @@ func MadeAt(ctx context.Context, store storage.Store, uri string) (Made, error) 
 	ref, err := storage.ParseRef(uri)
 	place, ours := storage.PlaceOf(ref)
 	if err != nil || !ours {
-		return Made{}, fmt.Errorf("%s: no artifact that Stoker made: %w", uri, events.ErrNotFound)
+		return Made{}, fmt.Errorf("%s: not an artifact that Stoker created: %w", uri, events.ErrNotFound)
 	}
 	r := records{store: store}
 	found, err := r.manifest(ctx, place)

@@ -91,7 +91,7 @@ func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (stri
 	}
 	w.node(id).Execution = place.Execution
 	if w.Depth > 0 && depth >= w.Depth {
-		w.node(id).More, w.node(id).Why = true, "not looked for: so far back were you asking"
+		w.node(id).More, w.node(id).Why = true, "not followed further: the requested depth is reached"
 		return id, nil
 	}
 	w.later = append(w.later, made{id, place, depth})

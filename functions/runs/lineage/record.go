@@ -34,7 +34,7 @@ func (r record) moduleAddress() string {
 	return ""
 }
 
-var errNoRecord = errors.New("no record of how it was made is left: neither a manifest in the store nor an event on the bus")
+var errNoRecord = errors.New("no record of its creation: neither a manifest in the store nor an event on the bus")
 
 // records finds what is known of executions.
 type records struct {

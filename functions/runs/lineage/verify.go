@@ -38,7 +38,7 @@ func (w *walk) compare(ctx context.Context, n *Node) error {
 	listing, err := storage.List(ctx, w.store, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		n.State, n.Why = Gone, "nothing is at its address"
+		n.State, n.Why = Gone, "nothing exists at its address"
 		return nil
 	case errors.Is(err, storage.ErrIncomplete):
 		n.State, n.Why = Gone, err.Error()
@@ -59,7 +59,7 @@ func (w *walk) compare(ctx context.Context, n *Node) error {
 		n.State = Same
 		return nil
 	}
-	n.State, n.Found, n.Why = Changed, listing.Digest, "what is at its address is not what was read then"
+	n.State, n.Found, n.Why = Changed, listing.Digest, "the object at its address has changed since it was read"
 	return nil
 }
 

@@ -93,7 +93,7 @@ func Live(ctx context.Context, bus events.Bus, key runs.Key, out *Printer) error
 		out.Part(p)
 	}
 	if !out.any {
-		fmt.Fprintf(out.Notes, "run %s: nothing was printed within the last hour; `stoker runs show` says what it waits for\n", key.Run)
+		fmt.Fprintf(out.Notes, "run %s: nothing was printed within the last hour; `stoker runs show` shows what it waits for\n", key.Run)
 	}
 	return out.Close()
 }

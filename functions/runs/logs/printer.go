@@ -83,7 +83,7 @@ func (p *Printer) Part(progress events.Progress) {
 	part := progress.Log
 	if part.Offset > p.next {
 		p.finish()
-		fmt.Fprintf(p.Notes, "... %d bytes were not heard: `stoker logs` has them once the run has ended ...\n", part.Offset-p.next)
+		fmt.Fprintf(p.Notes, "... %d bytes were not received: `stoker logs` prints them once the run has ended ...\n", part.Offset-p.next)
 	}
 	if part.Offset < p.next {
 		return // printed before

@@ -27,7 +27,7 @@ func TestPartsArePrintedOnceAndGapsAreNoted(t *testing.T) {
 	if err := p.Close(); err != nil || out.String() != "one\ntwo\nfour\nha\nanew\n" {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
-	if said := notes.String(); !strings.Contains(said, "10 bytes were not heard") || !strings.HasSuffix(said, "attempt b of job j\n") {
+	if said := notes.String(); !strings.Contains(said, "10 bytes were not received") || !strings.HasSuffix(said, "attempt b of job j\n") {
 		t.Errorf("noted %q", said)
 	}
 }

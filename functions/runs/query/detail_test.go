@@ -34,7 +34,7 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 		}
 		return got
 	}
-	is(runs.Held, "its pipeline is paused: `stoker resume` lets it go on")
+	is(runs.Held, "its pipeline is paused: `stoker resume` resumes it")
 	if err := dispatch.Resume(t.Context(), bus, "penguin"); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := is(runs.Tuning, "a worker searches for its hyperparameters"); got.Job != job.ID || got.Revision != 1 || got.Lease == nil || !got.Expires.IsZero() {
+	if got := is(runs.Tuning, "a worker is searching for its hyperparameters"); got.Job != job.ID || got.Revision != 1 || got.Lease == nil || !got.Expires.IsZero() {
 		t.Errorf("shown as %+v", got)
 	}
 	found := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/hp", Execution: digest}, time.Unix(1, 0))

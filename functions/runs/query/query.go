@@ -175,7 +175,7 @@ type Several struct {
 }
 
 func (s *Several) Error() string {
-	return fmt.Sprintf("run %s: several pipelines have one of that name: %s", s.Run, strings.Join(s.Pipelines, ", "))
+	return fmt.Sprintf("run %s: several pipelines have a run with this name: %s", s.Run, strings.Join(s.Pipelines, ", "))
 }
 
 // Run finds a run, of the named pipeline or, for "", of the only one that has an event of such a

@@ -77,10 +77,10 @@ func (r Result) CheckSize() error {
 	r.Shape = nil
 	text, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("what the module reported: %w", err)
+		return fmt.Errorf("report of the module: %w", err)
 	}
 	if len(text) > MaxBytes {
-		return fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that an event may carry", len(text), MaxBytes)
+		return fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the maximum of %d for an event", len(text), MaxBytes)
 	}
 	return nil
 }

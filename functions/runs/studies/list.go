@@ -40,7 +40,7 @@ func Find(ctx context.Context, log events.StudyLog, prefix string) (events.Study
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, "") {
 		if err != nil {
-			return events.Study{}, fmt.Errorf("look for study %s: %w", prefix, err)
+			return events.Study{}, fmt.Errorf("find study %s: %w", prefix, err)
 		}
 		if strings.HasPrefix(newest.Study.ID, prefix) {
 			found = append(found, newest.Study)
@@ -70,7 +70,7 @@ func At(ctx context.Context, log events.StudyLog, pipeline, address string) (eve
 	var found []events.Study
 	for newest, err := range log.Studies(ctx, pipeline) {
 		if err != nil {
-			return events.Study{}, fmt.Errorf("look for the study at %s: %w", address, err)
+			return events.Study{}, fmt.Errorf("find the study at %s: %w", address, err)
 		}
 		if slices.Contains(parts, newest.Study.ID) {
 			found = append(found, newest.Study)
@@ -86,5 +86,5 @@ func only(found []events.Study, what string) (events.Study, error) {
 	case 1:
 		return found[0], nil
 	}
-	return events.Study{}, fmt.Errorf("%s: %w: %d begin so, %s and %s among them", what, ErrAmbiguous, len(found), found[0].ID, found[1].ID)
+	return events.Study{}, fmt.Errorf("%s: %w: %d ids begin with it, for example %s and %s", what, ErrAmbiguous, len(found), found[0].ID, found[1].ID)
 }

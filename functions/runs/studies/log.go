@@ -159,7 +159,7 @@ func (l *Log) enter(entry events.StudyEntry) error {
 		l.broken = l.newer(err)
 		return l.broken
 	case err != nil:
-		l.log.Warn("an entry of a study's log contradicts the study and has no effect", "study", l.name.ID, "sequence", entry.Sequence, "error", err)
+		l.log.Warn("entry of a study's log contradicts the study and is ignored", "study", l.name.ID, "sequence", entry.Sequence, "error", err)
 	}
 	l.state = next
 	l.moved()
@@ -220,12 +220,12 @@ func (l *Log) replace(before, state State, chain map[string]bool, newer error) b
 // report logs what was lost of what was read before, and which entries have no effect.
 func (l *Log) report(before, state State, holds bool) {
 	if !holds {
-		l.log.Warn("the bus has lost acknowledged entries of a study's log; the study goes on from what the log holds, and what was begun "+
-			"in the lost entries counts as not begun", "study", l.name.ID, "sequence", before.After, "newest", state.After,
+		l.log.Warn("the bus has lost acknowledged entries of a study's log; the study continues from the remaining log, and trials begun "+
+			"in the lost entries count as not begun", "study", l.name.ID, "sequence", before.After, "newest", state.After,
 			"trials", len(before.Study.Trials), "trials_left", len(state.Study.Trials))
 	}
 	if skipped, dropped := state.Study.Skipped, state.Study.Dropped; skipped > before.Study.Skipped || dropped > before.Study.Dropped {
-		l.log.Warn("entries of a study's log have no effect", "study", l.name.ID, "newest", state.After, "skipped", skipped, "dropped", dropped)
+		l.log.Warn("entries of a study's log ignored", "study", l.name.ID, "newest", state.After, "skipped", skipped, "dropped", dropped)
 	}
 }
 
@@ -243,14 +243,14 @@ func (l *Log) Follow(ctx context.Context) {
 			err = l.catchUp(ctx)
 		}
 		if err != nil {
-			l.log.Debug("a study's log is not followed", "study", l.name.ID, "error", err)
+			l.log.Debug("log of a study not followed", "study", l.name.ID, "error", err)
 			rest(ctx, followTime)
 		}
 	}
 }
 
 // errEnded reports that the bus has ended a read that follows the log.
-var errEnded = errors.New("the reading has ended")
+var errEnded = errors.New("the log ended while it was read")
 
 // followOn enters new entries as they arrive, for checkTime.
 func (l *Log) followOn(ctx context.Context) error {

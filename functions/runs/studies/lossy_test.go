@@ -305,7 +305,7 @@ func TestAWriterGoesOnAndSaysSoWhenTheBusHasLostItsLastEntry(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("it went on after %s", took)
 		}
-		for _, want := range []string{"level=WARN", "has lost", "study=" + name("a").ID, "sequence=2", "newest=1", "goes on from what the log holds"} {
+		for _, want := range []string{"level=WARN", "has lost", "study=" + name("a").ID, "sequence=2", "newest=1", "continues from the remaining log"} {
 			if !strings.Contains(said.String(), want) {
 				t.Errorf("said %s\nwant %s", said.String(), want)
 			}

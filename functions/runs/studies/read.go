@@ -15,8 +15,8 @@ import (
 
 // Errors of a read about what was read before.
 var (
-	errLost     = errors.New("the log no longer holds what was read of it")
-	errBehind   = errors.New("the log ends before what was read of it")
+	errLost     = errors.New("the log no longer holds entries that were read before")
+	errBehind   = errors.New("the log ends before entries that were read before")
 	errUnstable = errors.New("the log changes while it is read")
 )
 

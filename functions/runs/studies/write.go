@@ -13,7 +13,7 @@ import (
 )
 
 // errUnwritten reports that an acknowledged entry is not in the log, or that all readers skip it.
-var errUnwritten = errors.New("the bus has acknowledged the entry, and the log doesn't hold it")
+var errUnwritten = errors.New("the bus acknowledged the entry, but the log does not hold it")
 
 // Write appends the entry that plan returns, and returns once the entry was read back as a part of
 // the log. An empty entry means that there is nothing to write. Whenever another writer was first,
@@ -38,7 +38,7 @@ func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, erro
 			return l.failure(err)
 		}
 		if !errors.Is(err, events.ErrConflict) {
-			l.log.Debug("a study's log can't be written to yet", "study", l.name.ID, "error", err)
+			l.log.Debug("log of a study not writable yet; retrying", "study", l.name.ID, "error", err)
 		}
 		if caughtUp := l.catchUp(ctx); caughtUp == nil && !l.State().same(before) {
 			pause = events.Pause{}
@@ -72,7 +72,7 @@ func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	}
 	written, err := l.confirm(ctx, before, tune.HashOf(body))
 	if err == nil && !written {
-		l.log.Warn("the bus has lost an acknowledged entry of a study's log; what it says is planned again from what the log holds",
+		l.log.Warn("the bus has lost an acknowledged entry of a study's log; planning again from the remaining log",
 			"study", l.name.ID, "sequence", sequence, "newest", l.State().After)
 		return errUnwritten
 	}
@@ -156,7 +156,7 @@ func (l *Log) Copy(ctx context.Context, state State, w io.Writer) error {
 var ErrAmbiguous = errors.New("not the name of one study")
 
 // ErrFinished reports a study that has ended already: its State says why.
-var ErrFinished = errors.New("finished already")
+var ErrFinished = errors.New("already finished")
 
 // stopPatience is how long a bus that is away is retried.
 const stopPatience = 10 * time.Second

@@ -82,7 +82,7 @@ func Check(ctx context.Context, bus events.Bus, event events.Event) (Effect, err
 		if reflect.DeepEqual(same.Inputs, pinned.Inputs) && same.Force == pinned.Force {
 			return Effect{Equals: same.Sequence, Note: fmt.Sprintf("event %d of the run has the same data: this one changes nothing", same.Sequence)}, nil
 		}
-		return Effect{}, &NoEffect{Event: event, Why: fmt.Sprintf("the run has its %s already: event %d, with other data", pinned.Kind, same.Sequence)}
+		return Effect{}, &NoEffect{Event: event, Why: fmt.Sprintf("the run already has its %s: event %d, with other data", pinned.Kind, same.Sequence)}
 	}
 	if why := whyOver(run, spec, inputs); why != "" {
 		return Effect{}, &NoEffect{Event: event, Why: why}
@@ -159,7 +159,7 @@ func whyOver(run runs.Run, spec pipeline.Pipeline, inputs []join.Event) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("the run has all that it waits for with event %d", j.Completed())
+	return fmt.Sprintf("the run is complete with event %d", j.Completed())
 }
 
 // noteOf returns what a publisher may not expect of an event that its run uses.
@@ -168,9 +168,9 @@ func noteOf(spec pipeline.Pipeline, event join.Event) string {
 	case join.Awaits(spec, event.Kind):
 		return ""
 	case event.Kind == events.KindHParamsReady:
-		return fmt.Sprintf("runs of pipeline %s do not wait for %s, and none starts from it: runs that have all they wait for after it may use it", spec.Name, event.Kind)
+		return fmt.Sprintf("runs of pipeline %s do not wait for %s, so it starts no run: runs that become complete after it may use it", spec.Name, event.Kind)
 	}
-	return fmt.Sprintf("runs of pipeline %s do not wait for %s, and it alone starts no training: this run waits for %s, and uses it only if it comes before those",
+	return fmt.Sprintf("runs of pipeline %s do not wait for %s: this run waits for %s, and uses the event only if it arrives before those",
 		spec.Name, event.Kind, spec.Trainer.WaitFor)
 }
 
@@ -234,19 +234,19 @@ func (c *Checker) Check(ctx context.Context, event events.Event, anyway bool) (n
 	switch {
 	case errors.Is(err, events.ErrRefused):
 		if !c.blind.Swap(true) {
-			c.logger.WarnContext(ctx, "events are published without a check of what they will do: these credentials permit no reads of pipelines and runs",
+			c.logger.WarnContext(ctx, "events are published without a check of their effect: these credentials do not permit reading pipelines and runs",
 				"error", err)
 		}
 		return "", nil
 	case ignored && (anyway || c.anyway):
-		note, err = "published all the same, and ignored unless that changes: "+none.Why, nil
+		note, err = "published nevertheless, but ignored unless this changes: "+none.Why, nil
 	case err != nil:
 		return "", err
 	default:
 		note = effect.Note
 	}
 	if note != "" {
-		c.logger.WarnContext(ctx, "event has less effect than its publisher may expect", "kind", event.Data.Kind(), "pipeline", event.Pipeline,
+		c.logger.WarnContext(ctx, "event may not have the expected effect", "kind", event.Data.Kind(), "pipeline", event.Pipeline,
 			"run", event.Run, "event", event.ID, "note", note)
 	}
 	return note, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrTaken reports a name for a new run that another run has.
-var ErrTaken = errors.New("there is a run of that name")
+var ErrTaken = errors.New("a run with this name exists")
 
 // ErrNotApplied reports a run whose pipeline is not applied.
 var ErrNotApplied = errors.New("not applied")
@@ -81,7 +81,7 @@ func PlanRerun(ctx context.Context, bus events.Bus, of runs.Key, opts RerunOptio
 			return plan, fmt.Errorf("start run %s of %s again as %s: %w", of.Run, of.Pipeline, opts.As, ErrTaken)
 		}
 	}
-	return plan, fmt.Errorf("start run %s of %s again: %w, and of all %d that were tried", of.Run, of.Pipeline, ErrTaken, maxReruns)
+	return plan, fmt.Errorf("start run %s of %s again: %w, as for all %d names tried", of.Run, of.Pipeline, ErrTaken, maxReruns)
 }
 
 // inputsOf returns the events that a run was made from. The join names them; if there is none the

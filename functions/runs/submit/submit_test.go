@@ -129,11 +129,11 @@ func TestAnEventThatChangesNothingIsRefused(t *testing.T) {
 			settle()
 			w.want("the same again", graph("t", "s3://bkt/graph"), "")
 			w.want("the same data under another id", graph("t2", "s3://bkt/graph"), "")
-			w.want("other data", graph("t2", "s3://bkt/other"), "has its transform.ready already: event 1, with other data")
+			w.want("other data", graph("t2", "s3://bkt/other"), "already has its transform.ready: event 1, with other data")
 			w.want("what it waits for", hparams("h"), "")
 			w.publish(hparams("h"))
 			settle()
-			w.want("examples, when nothing is missing", raw("e"), "has all that it waits for with event 2")
+			w.want("examples, when nothing is missing", raw("e"), "is complete with event 2")
 			w.handle()
 			w.train("monday")
 			w.want("examples, when it is trained", raw("e"), "was trained before")
@@ -195,14 +195,14 @@ func TestAPipelineThatWasAppliedJustNowIsFound(t *testing.T) {
 func TestKindsThatNoRunWaitsForAreNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: none}\n")
-	w.want("hyperparameters that are never used", hparams("h"), "takes no hyperparameters")
+	w.want("hyperparameters that are never used", hparams("h"), "uses no hyperparameters")
 	effect, err := submit.Check(t.Context(), w.bus, raw("e"))
 	if err != nil || !strings.Contains(effect.Note, "do not wait for examples.ready") || !strings.Contains(effect.Note, "waits for [transform]") {
 		t.Errorf("%+v, %v", effect, err)
 	}
 	w.apply("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: latest}\n")
 	effect, err = submit.Check(t.Context(), w.bus, hparams("h"))
-	if err != nil || !strings.Contains(effect.Note, "none starts from it") {
+	if err != nil || !strings.Contains(effect.Note, "so it starts no run") {
 		t.Errorf("%+v, %v", effect, err)
 	}
 }

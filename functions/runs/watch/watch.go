@@ -194,7 +194,7 @@ func ofJoin(j join.Join, entry events.Entry) Line {
 		line.What = "job " + line.Job
 	}
 	if j.Current().Outcome != 0 {
-		line.What += ", whose outcome is noted"
+		line.What += ", whose outcome is known"
 	}
 	return line
 }

@@ -24,10 +24,10 @@ func newAccess(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "access",
 		Short: "Create keys and policies for roles",
-		Long: "Prints the permissions of each role, for the bus and for the store. It connects to nothing, and changes nothing.\n\n" +
-			"The roles: upstream (publishes the events of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
-			"all, changes nothing; runs, logs, watch, lineage and the like need no more), notifier (notify), exporter (lineage export) and\n" +
-			"operator (makes the streams, deploys, retries, cancels).",
+		Long: "Prints the permissions of each role on the bus and in the store. It connects to no server and changes nothing.\n\n" +
+			"Roles: upstream (publishes the events of its pipelines, uploads their artifacts), dispatcher, worker, bridge, console (reads\n" +
+			"everything; enough for runs, logs, watch, lineage and the like), notifier (notify), exporter (lineage export) and\n" +
+			"operator (creates the streams, deploys pipelines, retries and cancels).",
 	}
 	cmd.AddCommand(newAccessKey(a), newAccessNATS(a), newAccessS3(a), newAccessRoles(a))
 	return cmd
@@ -44,8 +44,8 @@ func newAccessKey(a *app.App) *cobra.Command {
 		Use:         "key FILE",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Create an nkey: seed to a file, public key printed",
-		Long: "Makes an nkey for one user of the bus. The file is for that user alone, who names it by NATS_NKEY or --nats-nkey; the public\n" +
-			"key is for the server, see `stoker access nats`.",
+		Long: "Creates an nkey for one user of the bus. Keep the file secret: the user's programs read it from NATS_NKEY or --nats-nkey. The\n" +
+			"public key belongs in the server's configuration: see `stoker access nats`.",
 		Args: app.Exactly(1, "a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			public, err := access.NewKey(args[0])
@@ -72,12 +72,12 @@ func newAccessNATS(a *app.App) *cobra.Command {
 		Use:         "nats ROLE[:USER][=KEY]...",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Print an account for nats-server's configuration",
-		Long: "Prints an account for nats-server's configuration: a tenant, with streams of its own, and a user for each role given. KEY is\n" +
-			"the user's public nkey; without one, the server's environment variable <TENANT>_<ROLE>_NKEY is to have it, for a user with a\n" +
-			"name <TENANT>_<ROLE>_<USER>_NKEY. With -o json the permissions alone, as users' JWTs have them.\n\n" +
-			"Several users of one role need names: upstream:etl upstream:ads. A flag that narrows one of them begins with its name:\n" +
+		Long: "Prints an account for nats-server's configuration: a tenant with its own streams, and a user for each role given. KEY is\n" +
+			"the user's public nkey. Without one, the server reads it from its environment variable <TENANT>_<ROLE>_NKEY, or, for a named\n" +
+			"user, <TENANT>_<ROLE>_<USER>_NKEY. -o json prints only the permissions, in the form used in users' JWTs.\n\n" +
+			"Several users of one role need names: upstream:etl upstream:ads. To restrict one of them, begin the flag's value with its name:\n" +
 			"--pipeline etl=penguin.\n\n" +
-			"Each user receives answers below a prefix of its own, _INBOX.<role> or _INBOX.<user>, which its programs take from\n" +
+			"Each user receives replies below its own inbox prefix, _INBOX.<role> or _INBOX.<user>, which its programs read from\n" +
 			"NATS_INBOX_PREFIX, --nats-inbox or a context's inbox_prefix.",
 		Example: `  stoker access key worker.nk
   stoker access nats --tenant acme worker=UB2LZ... upstream=UAXQR... --pipeline penguin
@@ -93,15 +93,15 @@ func newAccessNATS(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "tenant", "stoker", "name of the account")
-	a.AddPipelinesFlag(cmd, &f.pipelines, "of upstream: pipelines whose events it publishes")
-	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its events (default examples.ready,transform.ready)")
+	a.AddPipelinesFlag(cmd, &f.pipelines, "of upstream: pipelines whose events it may publish")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of events it may publish (default examples.ready,transform.ready)")
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
-	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
+	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it may claim (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of notifier or exporter: the --name of its command (default that command's)")
-	flags.StringSliceVar(&f.inboxes, "inbox", nil, "prefix of inboxes (default _INBOX.<role>, or _INBOX.<user>)")
-	flags.StringVar(&f.limits.Store, "max-store", "", "disk of all its streams and replicas together (default 32GB)")
-	flags.StringVar(&f.limits.Memory, "max-memory", "", "memory of all its streams and replicas together (default 1GB)")
-	flags.IntVar(&f.limits.Streams, "max-streams", 0, "number of its streams, KV buckets included (default 32)")
+	flags.StringSliceVar(&f.inboxes, "inbox", nil, "inbox prefix (default _INBOX.<role>, or _INBOX.<user>)")
+	flags.StringVar(&f.limits.Store, "max-store", "", "disk space for all streams and replicas together (default 32GB)")
+	flags.StringVar(&f.limits.Memory, "max-memory", "", "memory for all streams and replicas together (default 1GB)")
+	flags.IntVar(&f.limits.Streams, "max-streams", 0, "number of streams, including KV buckets (default 32)")
 	flags.IntVar(&f.limits.Consumers, "max-consumers", 0, "number of consumers of each stream (default 10000)")
 	return cmd
 }
@@ -151,7 +151,7 @@ func narrow(users []access.User, roles []access.Role, given string, add func(*ac
 			continue
 		}
 		if of[user.Role]++; of[user.Role] > 1 {
-			return fmt.Errorf("there are several users of role %s: expected USER=%s", user.Role, value)
+			return fmt.Errorf("role %s has several users: expected USER=%s", user.Role, value)
 		}
 		add(&user.Scope, value)
 	}
@@ -210,11 +210,11 @@ func newAccessS3(a *app.App) *cobra.Command {
 		Use:         "s3 ROLE | s3 ROLE=PRINCIPAL... --bucket BUCKET",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Print the store policy of a role or a bucket",
-		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
-			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
-			"what its events name; a tenant has a prefix there.\n\n" +
-			"Amazon S3 answers a client that may not list a whole bucket with 403 instead of 404 of what is not there, which Stoker can't work with: give\n" +
-			"--list-buckets there, and tenants buckets of their own.",
+		Long: "Prints an S3 policy: for one role, to attach to its user (AWS, MinIO); or, with --bucket, for a bucket, which lists roles and\n" +
+			"their principals: ARNs on AWS, access keys on versitygw. --root is the address of artifacts, --inputs the addresses below\n" +
+			"which upstream stores its artifacts. Give each tenant a prefix of its own.\n\n" +
+			"Stoker needs status 404 for missing objects. Amazon S3 returns 403 to clients that may not list the whole bucket: on AWS, use\n" +
+			"--list-buckets and give each tenant a bucket of its own.",
 		Example: `  stoker access s3 worker --root s3://models/acme --inputs s3://uploads/acme
   stoker access s3 worker=WORKERKEY console=CONSOLEKEY --bucket models --root s3://models/acme`,
 		Args: app.AtLeastOne("a role"),
@@ -231,8 +231,8 @@ func newAccessS3(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.bucket, "bucket", "", "make the policy of this bucket")
-	flags.BoolVar(&f.listAll, "list-buckets", false, "let roles list whole buckets, as Amazon S3 wants it")
+	flags.StringVar(&f.bucket, "bucket", "", "print the policy of this bucket")
+	flags.BoolVar(&f.listAll, "list-buckets", false, "let roles list whole buckets, which Amazon S3 requires")
 	return cmd
 }
 
@@ -257,7 +257,7 @@ func (f accessS3Flags) policy(at access.Place, args []string) (access.Policy, er
 	}
 	policy := access.BucketPolicy(f.bucket, of)
 	if len(policy.Statement) == 0 {
-		return policy, fmt.Errorf("--bucket %s: no role needs it; places are in %s", f.bucket, strings.Join(buckets(at), ", "))
+		return policy, fmt.Errorf("--bucket %s: no role needs it: --root and --inputs name %s", f.bucket, strings.Join(buckets(at), ", "))
 	}
 	return policy, nil
 }
@@ -312,7 +312,7 @@ func newAccessRoles(a *app.App) *cobra.Command {
 			Always: "command role",
 		}.Annotations(),
 		Short: "List the role that each command needs",
-		Long:  "Lists the commands that ask the bus or the store for something, and the role whose key is enough for each.",
+		Long:  "Lists the commands that use the bus or the store, and the role whose credentials are sufficient for each.",
 		Args:  app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []commandRole

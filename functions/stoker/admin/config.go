@@ -40,17 +40,17 @@ func newConfig(a *app.App) *cobra.Command {
 			Always: "settings bus store", Optional: "file",
 		}.Annotations(),
 		Short: "Show the settings and their sources",
-		Long: "A setting is looked for in flags, then in the environment, then in the configuration file, and has a default. The file is\n" +
-			"config.yaml in $XDG_CONFIG_HOME/stoker (~/.config/stoker), or what STOKER_CONFIG or --config-file names:\n\n" +
+		Long: "Settings come from flags, the environment, the configuration file and defaults, in this order. The file is\n" +
+			"config.yaml in $XDG_CONFIG_HOME/stoker (~/.config/stoker), or the file that --config-file or STOKER_CONFIG names:\n\n" +
 			"  output: json\n" +
 			"  root: s3://models\n" +
 			"  nats:\n" +
 			"    context: prod                # of the nats tool; or url, creds, nkey, cert, key, ca, ...\n" +
 			"  store:\n" +
 			"    profile: training            # of ~/.aws/config; or endpoint, region, access_key, ca, ...\n\n" +
-			"A context of the nats tool (~/.config/nats/context/NAME.json) and an AWS profile stand right behind what names them: what\n" +
-			"--context says goes before NATS_URL, what NATS_CONTEXT says behind it. Where nobody names a bus, the local stack on the data\n" +
-			"folder is meant; without one, the context that `nats context select` chose.\n\n" +
+			"The values of a nats context (~/.config/nats/context/NAME.json) or an AWS profile rank directly below the setting that names\n" +
+			"it: a context named by --context overrides NATS_URL, one named by NATS_CONTEXT does not. If no bus is named, commands use the\n" +
+			"local stack of the data folder, or else the context that `nats context select` has selected.\n\n" +
 			"Secrets are never shown.",
 		Example: "  stoker config\n  stoker config -o json | jq '.settings[] | select(.key == \"nats.url\")'",
 		Args:    app.NoArguments,

@@ -128,7 +128,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 	for _, cause := range line.DeadLetter.Causes {
 		fmt.Fprintf(w, "\ncaused by event %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
 	}
-	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
+	fmt.Fprintf(w, "\nto retry it: `stoker dead retry %d`; to delete it: `stoker dead drop %[1]d`\n", line.Number)
 	if job, ok := replay.JobOf(line.DeadLetter); ok {
 		fmt.Fprintln(w, run.PinnedNote(job.Revision))
 	}
@@ -138,7 +138,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 func pickDeadLetters(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64) ([]replay.DeadLetter, error) {
 	deadLetters, err := replay.Pick(ctx, bus, numbers)
 	if errors.Is(err, events.ErrNotFound) {
-		return nil, fmt.Errorf("%w: `stoker dead` lists those that there are", err)
+		return nil, fmt.Errorf("%w: `stoker dead` lists all", err)
 	}
 	return deadLetters, err
 }
@@ -149,9 +149,9 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Retry dead letters",
-		Long: "A job returns to the queue unchanged; its attempts are counted anew. An event is handled as if it had just arrived; if it\n" +
-			"is refused again, its dead letter stays. A bucket notification goes to the bridge again. Dead letters whose message was\n" +
-			"handled are dropped. Events, and the causes of a job, do not change.\n\n" + run.PinnedHelp,
+		Long: "A job returns to the queue unchanged, with its attempts reset. An event is handled as if it had just arrived; if it\n" +
+			"is refused again, its dead letter stays. A bucket notification is redelivered to the bridge. Dead letters whose message was\n" +
+			"handled are deleted. Events, including those that led to a job, do not change.\n\n" + run.PinnedHelp,
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		dispatcher, err := dispatch.New(ctx, bus, a.Logger())
 		if err != nil {
@@ -180,7 +180,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Delete dead letters",
-		Long:              "Removes dead letters for good. An event stays in the log, and the outcome of a job does not change.",
+		Long:              "Deletes dead letters permanently. Events stay in the log, and outcomes of jobs do not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
 			// Somebody else dropped it first.
@@ -208,7 +208,7 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 			return err
 		}
 		if all == (len(args) > 0) || pipelineName != "" && !all {
-			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, perhaps with --pipeline"))
+			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, optionally with --pipeline"))
 		}
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 			how, err := open(ctx, bus)
@@ -255,9 +255,9 @@ func settleAll(a *app.App, lines []replay.DeadLetter, how settle) error {
 	err := a.Print(results, func(w io.Writer) { settledTable(w, results) })
 	switch {
 	case refused != nil:
-		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there: %w", failed, len(lines), refused))
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not settled: %w", failed, len(lines), refused))
 	case failed > 0:
-		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there", failed, len(lines)))
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not settled", failed, len(lines)))
 	}
 	return err
 }

@@ -40,10 +40,10 @@ func newDoctor(a *app.App) *cobra.Command {
 			Always: "faults findings",
 		}.Annotations(),
 		Short: "Check the bus, the store, Python and this machine",
-		Long: "Checks what commands and workers would use here with the same settings: the bus and its definitions, the store (an\n" +
-			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
-			"Nothing is changed. Each finding is one line: ok, warning or fault, with advice. The exit status is 1 if there is a fault.\n\n" +
-			"With --role, or if answers arrive below _INBOX.<role>, it also checks each permission that the role needs on the bus:\n" +
+		Long: "Checks everything that commands and workers use with the current settings: the bus and its streams, the store (an\n" +
+			"object is written and removed), the clocks of both, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
+			"It changes nothing. Each finding is one line: ok, warning or fault, with advice. The exit status is 1 if there is a fault.\n\n" +
+			"With --role, or with the inbox prefix _INBOX.<role>, it also checks each permission that the role needs on the bus:\n" +
 			"see `stoker access`.",
 		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
 		Args:    app.NoArguments,
@@ -58,9 +58,9 @@ func newDoctor(a *app.App) *cobra.Command {
 			return examine(cmd.Context(), a, checks, f.limit)
 		},
 	}
-	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
-	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "monitoring endpoint of a NATS server, HOST:PORT, to ask how it writes (NATS_MONITOR)")
-	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "how long one check may take")
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "skip the slow checks: importing TensorFlow and finding a GPU")
+	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "HOST:PORT where a NATS server reports how it writes to disk (NATS_MONITOR)")
+	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "time limit of each check")
 	f.add(a, cmd)
 	return cmd
 }
@@ -98,7 +98,7 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 func checkSettings(a *app.App, found *settings.Settings) doctor.Check {
 	return doctor.Func("settings", func(context.Context) []doctor.Finding {
 		if _, err := found.Values(); err != nil {
-			return []doctor.Finding{doctor.Wrong("mend it; `stoker config` shows every setting", "%v", err)}
+			return []doctor.Finding{doctor.Wrong("correct it; `stoker config` shows every setting", "%v", err)}
 		}
 		bus, store := places(a)
 		return []doctor.Finding{doctor.Fine("bus %s (%s), store %s (%s)", dash(bus.Address), bus.Why, dash(store.Address), store.Why)}
@@ -183,9 +183,9 @@ type roleFlags struct {
 
 func (f *roleFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.role, "role", "", "check the permissions of this role; default: that of the prefix of inboxes")
-	a.AddPipelinesFlag(cmd, &f.pipelines, "of role upstream: pipelines whose events it publishes")
-	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
+	flags.StringVar(&f.role, "role", "", "check the permissions of this role; default: the one in the inbox prefix")
+	a.AddPipelinesFlag(cmd, &f.pipelines, "of role upstream: pipelines whose events it may publish")
+	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it may claim (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }
 

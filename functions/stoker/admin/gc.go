@@ -50,11 +50,11 @@ func newGC(a *app.App) *cobra.Command {
 			Always: "dry_run removed objects bytes",
 		}.Annotations(),
 		Short: "Remove uncommitted attempts and old checkpoints",
-		Long: "Removes objects from the store that are no longer needed: those of attempts that lost or failed, with their logs, and\n" +
-			"old checkpoints. Events and inputs stay, and so does everything that is younger than --older-than by the store's clock,\n" +
+		Long: "Removes objects from the store that are no longer needed: those of attempts without a commit, with their logs, and\n" +
+			"old checkpoints. It keeps events, inputs and everything that is younger than --older-than by the store's clock,\n" +
 			"belongs to a running attempt, or is needed by a job on the queue or by a run that has not ended.\n\n" +
-			"With --keep-models N, models are removed too: all but the newest N of each pipeline, their base models, and models that a\n" +
-			"pipeline or a waiting run names. `stoker replay` trains removed models again on request.",
+			"--keep-models N also removes models: all except the newest N of each pipeline, their base models, and models that a\n" +
+			"pipeline or a waiting run names. `stoker replay` trains removed models again.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.OlderThan < 0 {
@@ -66,9 +66,9 @@ func newGC(a *app.App) *cobra.Command {
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return collect(ctx, a, l, opts) })
 		},
 	}
-	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "only say what would be removed")
-	cmd.Flags().DurationVar(&opts.OlderThan, "older-than", 24*time.Hour, "leave alone what is younger")
-	cmd.Flags().IntVar(&opts.KeepModels, "keep-models", 0, "models kept of each pipeline; left out: all")
+	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "only print what would be removed")
+	cmd.Flags().DurationVar(&opts.OlderThan, "older-than", 24*time.Hour, "keep objects that are younger")
+	cmd.Flags().IntVar(&opts.KeepModels, "keep-models", 0, "number of models to keep of each pipeline; default: all")
 	return cmd
 }
 

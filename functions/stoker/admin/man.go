@@ -22,7 +22,7 @@ func newMan(a *app.App) *cobra.Command {
 		Use:         "man FOLDER",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Write a man page for each command",
-		Long:        "Writes stoker.1, stoker-runs.1 and so on. SOURCE_DATE_EPOCH is their date, so that the same program gives the same pages.",
+		Long:        "Writes stoker.1, stoker-runs.1 and so on. SOURCE_DATE_EPOCH sets their date, for reproducible builds.",
 		Hidden:      true,
 		Args:        app.Exactly(1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {

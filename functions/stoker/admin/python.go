@@ -25,9 +25,9 @@ func newPython(a *app.App) *cobra.Command {
 		Use:         "python",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Manage the Python environments of TFX modules",
-		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed. Which one:\n" +
-			"that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` made last. What a pipeline\n" +
-			"lists in module.requirements is installed once, in addition.",
+		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed.\n" +
+			"The environment is that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` created\n" +
+			"last. The packages that a pipeline lists in module.requirements are installed once, in addition.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -85,12 +85,12 @@ func newPythonSetup(a *app.App) *cobra.Command {
 		Use:         "setup",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Create a Python environment for TFX modules",
-		Long: "Makes a Python environment in your cache folder, once, from packages at fixed versions: TensorFlow 2.21, tensorflow-transform and tfx-bsl\n" +
-			"1.21, KerasTuner and TensorBoard. It holds 2 GB and is installed by uv where that is on PATH, else by pip, wheels only. Modules that\n" +
-			"name no other use it from then on.\n\n" +
-			"It needs Python 3.11, 3.12 or 3.13 on Linux x86-64 (on macOS arm64 too, where it was never run). With --gpu, TensorFlow brings NVIDIA's\n" +
-			"libraries; the versions were resolved together, and never run on a GPU. With --estimator, TensorFlow is 2.15, the last that has\n" +
-			"Estimators, for modules with trainer_fn (Python 3.11): a pipeline names it as module.python.",
+		Long: "Creates a Python environment in your cache folder, once, from pinned packages: TensorFlow 2.21, tensorflow-transform and tfx-bsl\n" +
+			"1.21, KerasTuner and TensorBoard. It needs 2 GB of disk and is installed from wheels by uv, or by pip if uv is not on PATH. Modules\n" +
+			"that name no other environment use it from then on.\n\n" +
+			"It needs Python 3.11, 3.12 or 3.13 on Linux x86-64 or macOS arm64; it was never run on macOS. With --gpu, TensorFlow includes\n" +
+			"NVIDIA's libraries; these versions were never run on a GPU. With --estimator, TensorFlow is 2.15, the last version with\n" +
+			"Estimators, for modules with trainer_fn (Python 3.11): name that environment in the pipeline as module.python.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -104,16 +104,16 @@ func newPythonSetup(a *app.App) *cobra.Command {
 			opts.Progress = a.Notes()
 			made, err := python.Make(cmd.Context(), opts)
 			if err != nil {
-				return exit.Interrupted(cmd.Context(), err, "what was half made is removed")
+				return exit.Interrupted(cmd.Context(), err, "the incomplete environment is removed")
 			}
 			return a.Print(made, func(w io.Writer) { printMade(a, w, made) })
 		},
 	}
 	cmd.Flags().BoolVar(&gpu, "gpu", false, "TensorFlow with NVIDIA's libraries (6 GB)")
 	cmd.Flags().BoolVar(&estimator, "estimator", false, "TensorFlow 2.15, which has Estimators")
-	cmd.Flags().BoolVar(&opts.Force, "force", false, "make it again where it is there; stop what runs in it first")
-	cmd.Flags().BoolVar(&opts.Pip, "pip", false, "install with pip even where uv is on PATH")
-	cmd.Flags().StringVar(&opts.Base, "python", "", "Python to make it with; default: the first on PATH that there are packages for")
+	cmd.Flags().BoolVar(&opts.Force, "force", false, "create it again if it exists; stop all programs that use it first")
+	cmd.Flags().BoolVar(&opts.Pip, "pip", false, "install with pip even if uv is on PATH")
+	cmd.Flags().StringVar(&opts.Base, "python", "", "Python to create it with; default: the first supported one on PATH")
 	return cmd
 }
 
@@ -122,11 +122,11 @@ func printMade(a *app.App, w io.Writer, made python.Made) {
 	fmt.Fprintln(w, made.Interpreter)
 	switch {
 	case made.Kind == python.Estimator:
-		fmt.Fprintf(a.Notes(), "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
+		fmt.Fprintf(a.Notes(), "name it in the pipeline: module: {path: ..., python: %s}\n", made.Dir)
 	case os.Getenv(runner.PythonEnv) != "":
-		fmt.Fprintf(a.Notes(), "%s is set, and goes before it\n", runner.PythonEnv)
+		fmt.Fprintf(a.Notes(), "%s is set and takes precedence\n", runner.PythonEnv)
 	default:
-		fmt.Fprintln(a.Notes(), "TFX module files run in it from now on: `"+a.Command("try ./module.py")+"`")
+		fmt.Fprintln(a.Notes(), "TFX module files use it from now on: `"+a.Command("try ./module.py")+"`")
 	}
 }
 
@@ -144,8 +144,8 @@ func newPythonList(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.List,
 			Always: "dir interpreter python created used bytes current default", Optional: "kind base requirements lock",
 		}.Annotations(),
-		Short: "List the Python environments that Stoker made",
-		Long:  "Lists the Python environments that Stoker made, with their size and what uses them.",
+		Short: "List the Python environments that Stoker created",
+		Long:  "Lists the Python environments that Stoker created, with their size and the pipelines that use them.",
 		Args:  app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			lines, err := listEnvironments(a)
@@ -212,9 +212,9 @@ func newPythonCheck(a *app.App) *cobra.Command {
 		Use:         "check [INTERPRETER]",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Check that the imports of TFX modules are installed",
-		Long: "Imports, in the Python that modules run in, or in another interpreter or environment's folder, what TFX module files import, TensorFlow\n" +
-			"included: that takes some seconds. A package that is missing matters to modules that import it alone; without TensorFlow the\n" +
-			"command fails.",
+		Long: "Imports the packages that TFX module files import, including TensorFlow, which takes some seconds. It checks the Python environment\n" +
+			"of modules, or the interpreter or environment's folder given. A missing package only affects modules that import it; without\n" +
+			"TensorFlow the command fails.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			environment, err := environmentToCheck(cmd.Context(), args)

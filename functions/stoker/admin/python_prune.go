@@ -24,9 +24,9 @@ func newPythonRemove(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "remove ENVIRONMENT...",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
-		Short:       "Remove Python environments that Stoker made",
-		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. Modules that run in one of them fail.\n" +
-			"Other environments aren't removed.",
+		Short:       "Remove Python environments that Stoker created",
+		Long: "Removes environments that `stoker python list` lists, named by folder, by the folder's base name or by interpreter. Modules that are\n" +
+			"running in one of them fail. It refuses to remove other environments.",
 		Args: app.AtLeastOne("an environment"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := environments(a)
@@ -42,7 +42,7 @@ func newPythonRemove(a *app.App) *cobra.Command {
 				if err := made.Remove(); err != nil {
 					return err
 				}
-				gone = append(gone, dropped{made.Dir, "as asked"})
+				gone = append(gone, dropped{made.Dir, "as requested"})
 			}
 			return printDropped(a, gone)
 		},
@@ -61,7 +61,7 @@ func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
 			return made, nil
 		}
 	}
-	return python.Made{}, exit.NotFound(fmt.Errorf("%s is no environment of Stoker's making: `stoker python list` lists them", named))
+	return python.Made{}, exit.NotFound(fmt.Errorf("%s is not an environment that Stoker created: `stoker python list` lists those", named))
 }
 
 func newPythonPrune(a *app.App) *cobra.Command {
@@ -70,8 +70,8 @@ func newPythonPrune(a *app.App) *cobra.Command {
 		Use:         "prune",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Remove unused Python environments",
-		Long: "Removes environments that Stoker made and that were not used for a while, those whose Python is gone, and the files of an\n" +
-			"interrupted setup.",
+		Long: "Removes the environments that Stoker created if they are unused or their Python is gone, and the files of\n" +
+			"interrupted setups.",
 		Args: app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if unused < 0 {
@@ -81,7 +81,7 @@ func newPythonPrune(a *app.App) *cobra.Command {
 		},
 	}
 	const month = 30 * 24 * time.Hour
-	cmd.Flags().DurationVar(&unused, "unused", month, "remove those that were not used for this long")
+	cmd.Flags().DurationVar(&unused, "unused", month, "remove environments that were not used for this long")
 	return cmd
 }
 
@@ -109,7 +109,7 @@ func prune(a *app.App, unused time.Duration) error {
 			return err
 		}
 		for _, half := range halves {
-			gone = append(gone, dropped{half, "half made"})
+			gone = append(gone, dropped{half, "incomplete"})
 		}
 	}
 	return printDropped(a, gone)

@@ -37,13 +37,13 @@ func newReplay(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--from 1 --dry-run",
 			Always: "dry_run runs", Optional: "request",
 		}.Annotations(),
-		Short: "Replay the log: repeat what is missing",
-		Long: "Checks every run that has an event from there on, and repeats only what is missing or damaged: a run whose model is gone is\n" +
-			"trained again (the same execution: a deterministic module makes the same bytes), a lost job is enqueued again, a lost\n" +
-			"join is made again. Complete runs are not changed, nor are failed ones, which `stoker dead` lists. A run that starts\n" +
-			"from a model that is gone too waits for that one, so the command may run for a while. Runs are listed and repeated\n" +
-			"in the order of arrival of their events.\n\n" +
-			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
+		Short: "Replay the log: repeat missing work",
+		Long: "Checks every run that has an event at or after --from, and repeats only missing or damaged results: a run whose model is gone is\n" +
+			"trained again (the same execution: a deterministic module gives the same bytes), a lost job is enqueued again, a lost\n" +
+			"join is rebuilt. Complete runs do not change, nor do failed runs, which `stoker dead` lists. A run that starts\n" +
+			"from a model that is also gone waits for that model, so the command may run for a while. Runs are listed and repeated\n" +
+			"in the order in which their events arrived.\n\n" +
+			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or a duration before now (24h).\n\n" +
 			"--force trains the runs again even if their models exist, as new executions. It prints the name of its\n" +
 			"request; repeating the same --request makes the same executions, so nothing is done twice.\n\n" + run.PinnedHelp,
 		Example: `  stoker replay --from 24h --dry-run
@@ -63,20 +63,20 @@ func newReplay(a *app.App) *cobra.Command {
 
 func (f *replayFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "where to begin: a sequence, a time, or a duration ago; with --run it may be left out")
+	flags.StringVar(&f.from, "from", "", "where to begin: a sequence, a time, or a duration before now; optional with --run")
 	a.AddPipelineFlag(cmd, &f.opts.Pipeline, "only runs of this pipeline")
 	a.AddRunFlag(cmd, &f.opts.Run, "only this run")
-	flags.BoolVar(&f.opts.Force, "force", false, "train anew what is there too")
+	flags.BoolVar(&f.opts.Force, "force", false, "train again even if the models exist")
 	flags.StringVar(&f.opts.Request, "request", "", "name of the request, with --force; default: a new one")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
-	flags.BoolVar(&f.wait, "wait", false, "wait until it is known what came of each run")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be done")
+	flags.BoolVar(&f.wait, "wait", false, "wait until each run has an outcome")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; default: forever")
 }
 
 func (f *replayFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.from == "" && f.opts.Run == "":
-		return exit.Usage(errors.New("expected --from or --run: `stoker replay --from 1` looks at everything"))
+		return exit.Usage(errors.New("expected --from or --run: `stoker replay --from 1` checks all runs"))
 	case f.opts.Request != "" && !f.opts.Force:
 		return exit.Usage(errors.New("--request goes with --force"))
 	}
@@ -138,7 +138,7 @@ func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) er
 		return err
 	}
 	if f.opts.Run != "" && len(plan.Steps) == 0 {
-		return exit.NotFound(fmt.Errorf("no event of run %s there: `stoker runs` lists them", f.opts.Run))
+		return exit.NotFound(fmt.Errorf("no event of run %s in the range of --from: `stoker runs` lists all runs", f.opts.Run))
 	}
 	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
 	for _, step := range plan.Steps {
@@ -150,11 +150,11 @@ func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) er
 		}
 	}
 	if !f.dryRun {
-		late := fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout)
+		late := fmt.Errorf("not all runs were done within %s; repeat the command to continue", f.timeout)
 		err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) error {
 			return r.Do(ctx, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); sayProgress(a, p) })
 		})
-		err = errors.Join(report.err(), exit.Interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
+		err = errors.Join(report.err(), exit.Interrupted(ctx, err, "enqueued jobs continue; repeat the command for the rest"))
 	}
 	if a.ForPrograms() {
 		err = errors.Join(err, a.Print(report, nil))
@@ -212,7 +212,7 @@ func (r replayed) table(w io.Writer) {
 		fmt.Fprintf(w, "request %s\n", r.Request)
 	}
 	if len(r.Runs) == 0 {
-		fmt.Fprintln(w, "no run has an event there")
+		fmt.Fprintln(w, "no run has an event in this range")
 		return
 	}
 	terminal.Row(w, "PIPELINE", "RUN", "DO", "WHY")

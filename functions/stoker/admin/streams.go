@@ -19,8 +19,8 @@ func newStreams(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "Create or update the streams on your own NATS",
-		Long: "A bus of your own needs Stoker's streams before anything else runs on it. `stoker up` makes those of the local stack itself.\n\n" +
-			"They are defined in events/jetstream/streams.yaml, which is part of this program.",
+		Long: "Your own NATS servers need Stoker's streams before any other command uses them. `stoker up` creates those of the local stack.\n\n" +
+			"Their definitions, events/jetstream/streams.yaml, are built into this program.",
 	}
 	cmd.AddCommand(newStreamsApply(a))
 	return cmd
@@ -34,9 +34,9 @@ func newStreamsApply(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Create or update the streams; they keep their contents",
 		Long: "Creates or updates the streams, KV buckets and consumers that this version needs, and prints the result.\n" +
-			"It can be run again at any time, also concurrently. The user of the bus that runs it needs the role operator: see `stoker access`.\n\n" +
-			"--replicas 3 is for a cluster of three servers or more. A scaler that reads the lag of a queue needs its consumer\n" +
-			"before the first worker starts: those of the classes cpu and gpu exist, and --classes adds others.",
+			"It is safe to repeat at any time, also concurrently. The NATS user that runs it needs the role operator: see `stoker access`.\n\n" +
+			"Use --replicas 3 with a cluster of three servers or more. A scaler that reads the lag of a queue needs its consumer\n" +
+			"before the first worker starts: consumers of the classes cpu and gpu are always created, --classes adds others.",
 		Example: "  stoker streams apply --replicas 3 --classes a100,tpu",
 		Args:    app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,8 +50,8 @@ func newStreamsApply(a *app.App) *cobra.Command {
 			return a.Print(made, func(w io.Writer) { printStreams(w, made) })
 		},
 	}
-	cmd.Flags().IntVar(&replicas, "replicas", 0, "servers that keep each stream, 1 to 5; 0: as many as now, else 1")
-	cmd.Flags().StringSliceVar(&classes, "classes", nil, "resource classes whose consumers are made too")
+	cmd.Flags().IntVar(&replicas, "replicas", 0, "copies of each stream, 1 to 5; 0: keep the current number, 1 for new streams")
+	cmd.Flags().StringSliceVar(&classes, "classes", nil, "more resource classes whose consumers to create")
 	return cmd
 }
 

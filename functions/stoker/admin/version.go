@@ -40,7 +40,7 @@ func newVersion(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licences and notices of what it is made of, as text")
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licenses and notices of the linked libraries, as text")
 	return cmd
 }
 

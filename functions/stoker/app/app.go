@@ -61,8 +61,8 @@ func (a *App) AddFlags(root *cobra.Command) {
 		}
 	}
 	flags.StringVar(&a.configFile, "config-file", "", "file with settings (STOKER_CONFIG); default: config.yaml in ~/.config/stoker; the config command shows them")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to standard error")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results, warnings and errors: no progress, no remarks")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log each step to standard error")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only results, warnings and errors: no progress, no notes")
 }
 
 // Settings returns the settings. They are read once.

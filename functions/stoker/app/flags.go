@@ -128,7 +128,7 @@ func SetFlags(cmd *cobra.Command, found *settings.Settings) (err error) {
 			return
 		}
 		if bad := f.Value.Set(v.Text); bad != nil {
-			err = exit.Usage(fmt.Errorf("%s (%s) is %q: expected what --%s takes, %s", v.Key, v.From, v.Text, f.Name, f.Value.Type()))
+			err = exit.Usage(fmt.Errorf("%s (%s) is %q: expected a value of --%s: %s", v.Key, v.From, v.Text, f.Name, f.Value.Type()))
 		}
 	})
 	return err

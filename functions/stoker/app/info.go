@@ -82,7 +82,7 @@ func (i Info) outputHelp() string {
 	}
 	text := fmt.Sprintf("\n\nOutput of -o json and -o yaml: %s.\n  always         %s", kind, i.Always)
 	if i.Optional != "" {
-		text += "\n  if it applies  " + i.Optional
+		text += "\n  if applicable  " + i.Optional
 	}
 	return text
 }
@@ -108,5 +108,5 @@ func AddRole(cmd *cobra.Command, err error) error {
 	if role == "" || role == NoRole || role == AnyRole || !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") {
 		return err
 	}
-	return fmt.Errorf("%w: the key of role %s may: `stoker config` shows whose is used, `stoker access nats %s` prints what the server is to allow", err, role, role)
+	return fmt.Errorf("%w: this needs credentials of the role %s: `stoker config` shows the credentials in use, `stoker access nats %s` prints the permissions to configure on the server", err, role, role)
 }

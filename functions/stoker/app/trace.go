@@ -17,7 +17,7 @@ func (a *App) GoOn(event *events.Event) {
 		event.Trace, event.TraceState = here.Parent, here.State
 	}
 	if event.Trace != "" {
-		a.Logger().Info("the run goes on in a trace", "pipeline", event.Pipeline, "run", event.Run, "trace_id", TraceID(*event))
+		a.Logger().Info("the run continues a trace", "pipeline", event.Pipeline, "run", event.Run, "trace_id", TraceID(*event))
 	}
 }
 
@@ -25,7 +25,7 @@ func (a *App) GoOn(event *events.Event) {
 func (a *App) here() telemetry.Place {
 	here, err := telemetry.FromEnviron(os.Getenv)
 	if err != nil {
-		a.Logger().Warn("no trace is gone on with", "error", err)
+		a.Logger().Warn("invalid trace context ignored", "error", err)
 	}
 	return here
 }

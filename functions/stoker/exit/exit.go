@@ -22,9 +22,9 @@ const (
 )
 
 // Help describes the statuses for users.
-const Help = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.
-What runs until it is interrupted (up, worker, dispatch, bridge, console, notify, watch, lineage export --follow) ends with 0 then;
-what waits for a run or a study with 130, and that goes on.`
+const Help = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store unavailable or permission denied, 124 timed out, 130 interrupted.
+Interrupting a command that runs until then (up, worker, dispatch, bridge, console, notify, watch, lineage export --follow) gives 0;
+interrupting one that waits for a run or a study gives 130, and the run or study continues.`
 
 // status is an error with its exit status.
 type status struct {
@@ -94,7 +94,7 @@ func Code(err error) int {
 }
 
 // ErrOver ends the watching of progress once there is an outcome.
-var ErrOver = errors.New("it is over")
+var ErrOver = errors.New("the run has ended")
 
 // IgnoreEnd drops the error of a watch that ended because ctx did.
 func IgnoreEnd(ctx context.Context, err error) error {

@@ -27,8 +27,8 @@ func newLineage(a *app.App) *cobra.Command {
 		}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Show the inputs that made a model, and verify them",
-		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and what\n" +
-			"made those: base models and searches are followed to their own beginnings. Each digest is compared with what is in the\n" +
+		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and in turn\n" +
+			"the inputs of its base models and searches. Each digest is compared with the objects that are in the\n" +
 			"store now.\n\n" + modelNamesHelp,
 		Example: "  stoker lineage penguin@monday\n" +
 			"  stoker lineage penguin --dot | dot -Tsvg > penguin.svg\n" +
@@ -48,11 +48,11 @@ func newLineage(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.opts.Depth, "depth", 0, "how many trainings and searches to go back; 0: to the beginning")
+	flags.IntVar(&f.opts.Depth, "depth", 0, "how many trainings and searches to follow back; 0: all")
 	flags.BoolVar(&f.opts.Trials, "trials", false, "all trials of searches, not only the best")
-	flags.BoolVar(&f.opts.Unverified, "unverified", false, "don't compare with what is in the store now")
-	flags.BoolVar(&f.check, "check", false, "exit status 1 if something is gone or is not what it was")
-	flags.BoolVar(&f.dot, "dot", false, "print the graph in the language of Graphviz")
+	flags.BoolVar(&f.opts.Unverified, "unverified", false, "don't compare digests with the store")
+	flags.BoolVar(&f.check, "check", false, "exit with status 1 if an input is gone or has changed")
+	flags.BoolVar(&f.dot, "dot", false, "print the graph in Graphviz's DOT language")
 	cmd.AddCommand(serve.NewLineageExport(a))
 	return cmd
 }
@@ -70,7 +70,7 @@ func printLineage(a *app.App, graph lineage.Graph, f lineageFlags) (err error) {
 		_, err = a.Stdout.Write([]byte(graph.Tree(a.CommandOf)))
 	}
 	if differing := graph.Differing(); err == nil && f.check && len(differing) > 0 {
-		return fmt.Errorf("%d of the things that made it are gone or are not what they were", len(differing))
+		return fmt.Errorf("%d of its inputs are gone or have changed", len(differing))
 	}
 	return err
 }

@@ -126,9 +126,9 @@ func newModelsPull(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Download a model, and verify it by its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
-			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it. A folder that holds\n" +
-			"the same files already is left alone, and one that holds others is never written to. --model-run also copies what the\n" +
-			"training left: event files for TensorBoard, metrics, and what was taken from a base model.",
+			"in a numbered version folder (the Unix time of its training), as TensorFlow Serving requires. A folder that already holds\n" +
+			"the same files is left unchanged; one with other files is never written to. --model-run also copies the outputs of the\n" +
+			"training: event files for TensorBoard, metrics, and the report of a warm start.",
 		Args:              app.Exactly(1, "a pipeline"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,7 +152,7 @@ func newModelsPull(a *app.App) *cobra.Command {
 					return err
 				}
 				if modelRun && got.Run == "" {
-					fmt.Fprintf(a.Notes(), "the model is copied; the store has nothing of its model_run: the training of run %s left none, or it was removed\n", model.Run)
+					fmt.Fprintf(a.Notes(), "the model is copied; the store has no model_run for it: the training of run %s wrote none, or it was removed\n", model.Run)
 				}
 				return a.Print(got, func(w io.Writer) {
 					fmt.Fprintln(w, got.Path)
@@ -197,13 +197,13 @@ func pullRun(ctx context.Context, store storage.Store, model modelLine, to strin
 	case errors.Is(err, storage.ErrNotFound):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("the model is copied, its model_run is not: %w", err)
+		return "", fmt.Errorf("the model is copied, but its model_run is not: %w", err)
 	}
 	return path, nil
 }
 
 // errOtherFiles means that a destination holds other files than the artifact.
-var errOtherFiles = errors.New("there are other files already: remove them, or name another folder with --to")
+var errOtherFiles = errors.New("the folder holds other files: remove them, or name another folder with --to")
 
 // pullArtifact stages the artifact, or its folder source, next to its destination and moves it
 // there in one step, so that a server that watches the folder never sees an incomplete model. A

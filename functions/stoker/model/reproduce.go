@@ -35,9 +35,9 @@ func newReproduce(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Train a model again from its inputs, and compare",
 		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
-			"that run, on a worker. The new model belongs to pipeline NAME" + reproduce.Suffix + ", so that it is not used as a newest model. Then the\n" +
-			"two are compared: by digest, else by weights and metrics. If inputs are gone or have changed, it lists them instead.\n\n" +
-			"Exit status 0 if they are the same, 1 if not, or if it can't be made again.\n\n" + modelNamesHelp,
+			"that run, on a worker. The new model belongs to pipeline NAME" + reproduce.Suffix + ", so that no run uses it as the latest model. Then the\n" +
+			"two models are compared by digest, else by weights and metrics. If inputs are gone or have changed, it lists them instead.\n\n" +
+			"Exit status 0 if they are the same, 1 if they differ or if the model can't be reproduced.\n\n" + modelNamesHelp,
 		Example: "  stoker reproduce penguin@monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
 		Args:    app.Exactly(1, "a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ func newReproduce(a *app.App) *cobra.Command {
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error { return reproduceModel(ctx, a, l, args[0], f) })
 		},
 	}
-	cmd.Flags().Float64Var(&f.opts.Tolerance, "tolerance", 0, "difference of a weight or a metric up to which it counts as the same")
+	cmd.Flags().Float64Var(&f.opts.Tolerance, "tolerance", 0, "largest difference of a weight or a metric that counts as equal")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the training, then exit status 124; default: forever")
 	return cmd
 }
@@ -64,15 +64,15 @@ func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f
 		return cannotReproduce(a, model, plan)
 	}
 	job := plan.Job
-	fmt.Fprintf(a.Notes(), "trains again as run %s of pipeline %s\n", job.Run, job.Pipeline)
+	fmt.Fprintf(a.Notes(), "training again as run %s of pipeline %s\n", job.Run, job.Pipeline)
 	var made *events.ModelTrained
-	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
+	late := fmt.Errorf("%s: no outcome within %s; run %s of pipeline %s continues", model, f.timeout, job.Run, job.Pipeline)
 	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
 		made, err = enqueueAndFollow(ctx, a, l.Bus, job)
 		return err
 	})
 	if err != nil {
-		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s goes on", job.Run, job.Pipeline))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s continues", job.Run, job.Pipeline))
 	}
 	report, err := reproduce.Compare(ctx, l.Store, plan.Model.Event, made, f.opts)
 	if err != nil {
@@ -83,7 +83,7 @@ func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f
 		return err
 	}
 	if !report.Same {
-		return fmt.Errorf("%s: the model that was made again is another one", model)
+		return fmt.Errorf("%s: the new model differs from the original", model)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func cannotReproduce(a *app.App, model string, plan reproduce.Plan) error {
 	}); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s can't be made again: %d of the things that it was made from are gone or are not what they were", model, len(plan.Missing))
+	return fmt.Errorf("%s can't be reproduced: %d of its inputs are gone or have changed", model, len(plan.Missing))
 }
 
 // enqueueAndFollow enqueues a job and shows its progress until its outcome is published.
@@ -141,7 +141,7 @@ func outcomeOf(ctx context.Context, a *app.App, bus events.EventLog, job events.
 			return data, nil
 		case *events.TrainingFailed:
 			run.Describe(a.Stderr, recorded.Event)
-			return nil, fmt.Errorf("it can't be made again: %s", runs.FirstLine(data.Message))
+			return nil, fmt.Errorf("the model can't be reproduced: %s", runs.FirstLine(data.Message))
 		default: // the query has no other kinds
 		}
 	}

@@ -38,7 +38,7 @@ func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, 
 		return checkPython(ctx, a, source, entryPoints(source, trains, tunes))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
-		return fmt.Errorf("%s is no TFX module, and %s is for those", source.Path, strings.Join(keys, ", "))
+		return fmt.Errorf("%s is not a TFX module: remove %s (only for TFX modules)", source.Path, strings.Join(keys, ", "))
 	}
 	return checkProgram(source.Path)
 }
@@ -94,7 +94,7 @@ func checkBuiltin(name string, source module.Source) error {
 		return fmt.Errorf("%s: no such module: expected one of %s%s", source.Path, strings.Join(builtin.Names(), ", "), spelling.Suggestion(name, builtin.Names()))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
-		return fmt.Errorf("%s is for TFX modules, and %s is none", strings.Join(keys, ", "), source.Path)
+		return fmt.Errorf("%s is not a TFX module: remove %s (only for TFX modules)", source.Path, strings.Join(keys, ", "))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func checkPython(ctx context.Context, a *app.App, source module.Source, calls []
 			if more := len(names) - maxLeftShown; more > 0 {
 				names = append(names[:maxLeftShown:maxLeftShown], fmt.Sprintf("%d more", more))
 			}
-			fmt.Fprintf(a.Notes(), "%s %s %s, which stays behind: of a module file only the .py files next to it come along; name the folder as module for all of it\n",
+			fmt.Fprintf(a.Notes(), "%s %s %s, which workers do not get: a module file comes only with the .py files next to it; to include all files, name the folder as module\n",
 				filepath.Base(source.Path), found.does, strings.Join(names, ", "))
 		}
 	}

@@ -63,7 +63,7 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 		"the older way":             {"def trainer_fn(fn_args, schema): pass\n", module.Source{}, false, "", ""},
 		"a near name":               {"import os\n\ndef run_fm(fn_args): pass\n", module.Source{}, false, ":3:1: run_fm: expected run_fn(fn_args); did you mean run_fn?", "="},
 		"none":                      {"def train(fn_args): pass\n", module.Source{}, false, ":1:1: it does not define run_fn(fn_args) or trainer_fn(fn_args, schema): ", "="},
-		"no tuner":                  {"def run_fn(fn_args): pass\n", module.Source{}, true, ":1:1: it does not define tuner_fn(fn_args): define it, or name the function that is meant, as in module.tuner_fn: my_module.tuner_fn", "="},
+		"no tuner":                  {"def run_fn(fn_args): pass\n", module.Source{}, true, ":1:1: it does not define tuner_fn(fn_args): define it, or name the function to call, as in module.tuner_fn: my_module.tuner_fn", "="},
 		"none is asked for":         {"def run_fn(fn_args): pass\n", module.Source{}, false, "", ""},
 		"imported":                  {"from shutil import copy as run_fn\n", module.Source{}, false, "", ""},
 		"from nowhere":              {"import os\nfrom other import run_fn\n", module.Source{}, false, ":2:1: run_fn is imported from other, which is neither in the module's files nor installed", ""},
@@ -164,7 +164,7 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	}
 	t.Setenv("PATH", own)
 	err = CheckModule(t.Context(), quiet(), module.Source{Path: path}, true, false)
-	if err == nil || !strings.Contains(err.Error(), path+":1:11: SyntaxError: ") || !strings.Contains(err.Error(), "of this machine reads it)") {
+	if err == nil || !strings.Contains(err.Error(), path+":1:11: SyntaxError: ") || !strings.Contains(err.Error(), "of this machine)") {
 		t.Errorf("%v", err)
 	}
 	folder := filepath.Dir(path)

@@ -87,8 +87,8 @@ func readOutlines(ctx context.Context, a *app.App, source module.Source, files s
 			return all, err
 		}
 	}
-	a.Logger().Info("no Python reads the module", "module", source.Path, "error", err)
-	fmt.Fprintf(a.Notes(), "%s: its syntax is not checked, for there is no Python on this machine that reads it; workers check it with the first job\n", source.Path)
+	a.Logger().Info("no Python parses the module", "module", source.Path, "error", err)
+	fmt.Fprintf(a.Notes(), "%s: syntax not checked, because no Python on this machine can parse the file; workers check it with the first job\n", source.Path)
 	var wanted []string
 	for _, call := range calls {
 		wanted = append(wanted, call.wanted()...)
@@ -119,7 +119,7 @@ func trustImports(a *app.App, files snapshot.Snapshot, paths []string, outlines 
 func asRead(a *app.App, files snapshot.Snapshot, wrong *python.SyntaxError, own bool) error {
 	text := files.Theirs(wrong.Error())
 	if !own {
-		text += fmt.Sprintf(" (as Python %s of this machine reads it)", wrong.Python)
+		text += fmt.Sprintf(" (according to Python %s of this machine)", wrong.Python)
 	}
 	return errors.New(text)
 }
@@ -174,7 +174,7 @@ func checkEntry(a *app.App, files snapshot.Snapshot, e entryPoint, outlines map[
 			}
 		}
 		if outline.Open {
-			fmt.Fprintf(a.Notes(), "%s: not checked whether it has %s: it may bind names that can't be seen\n", own, strings.Join(e.wanted(), " or "))
+			fmt.Fprintf(a.Notes(), "%s: not checked whether it defines %s: it may define names at run time\n", own, strings.Join(e.wanted(), " or "))
 			return nil
 		}
 		return e.missing(own, outline)
@@ -196,7 +196,7 @@ func checkImports(files snapshot.Snapshot, name, own, wanted string, outline pyt
 			return nil
 		}
 		missing = fmt.Errorf("%s:%d:%d: %s is imported from %s, which is neither in the module's files nor installed: put it there, add it to module.requirements, "+
-			"or leave the check to workers that have it with --skip-module-check", own, b.Line, b.Column, wanted, b.From)
+			"or skip this check with --skip-module-check if the workers have it", own, b.Line, b.Column, wanted, b.From)
 	}
 	return missing
 }
@@ -216,7 +216,7 @@ func (e entryPoint) missing(path string, outline python.Outline) error {
 	for i, name := range wanted {
 		calls[i] = signature(name)
 	}
-	return fmt.Errorf("%s:1:1: it does not define %s: define it, or name the function that is meant, as in module.%s: my_module.%s",
+	return fmt.Errorf("%s:1:1: it does not define %s: define it, or name the function to call, as in module.%s: my_module.%s",
 		path, strings.Join(calls, " or "), e.key, e.key)
 }
 
@@ -226,13 +226,13 @@ func callable(path string, b python.Binding, args int) error {
 	at := fmt.Sprintf("%s:%d:%d: %s", path, b.Line, b.Column, b.Name)
 	switch {
 	case b.Coroutine:
-		return fmt.Errorf("%s: expected a plain function, got an async one, of which nothing would run", at)
+		return fmt.Errorf("%s: expected a plain function, got an async one, whose body would not run", at)
 	case !b.Function:
 		return nil
 	case b.Least > args || b.Most == 0:
 		return fmt.Errorf("%s: expected a function of %s, as TFX calls %s", at, map[int]string{1: "1 argument", 2: "1 or 2 arguments"}[args], signature(b.Name))
 	case len(b.Keywords) > 0:
-		return fmt.Errorf("%s: needs %s by name, and TFX calls %s", at, strings.Join(b.Keywords, ", "), signature(b.Name))
+		return fmt.Errorf("%s: requires the keyword arguments %s, but TFX calls %s", at, strings.Join(b.Keywords, ", "), signature(b.Name))
 	}
 	return nil
 }

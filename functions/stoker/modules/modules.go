@@ -57,10 +57,10 @@ type WarmFlags struct {
 }
 
 func (w *WarmFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&w.Processes, "warm", 1, "processes for builtin modules kept ready, once one has run; 0: none, nor for TFX modules")
+	cmd.Flags().IntVar(&w.Processes, "warm", 1, "warm processes for builtin modules, kept after the first job; 0: none, also for TFX modules")
 	cmd.Flags().StringVar(&w.Python, "python-warm", "",
-		"how processes for TFX modules are kept ready: "+strings.Join(runner.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
-	cmd.Flags().DurationVar(&w.idle, "python-idle", 10*time.Minute, "how long processes for TFX modules stay without a job")
+		"how to keep processes for TFX modules warm: "+strings.Join(runner.Warmth(), ", ")+" (default fork; idle if there is a GPU)")
+	cmd.Flags().DurationVar(&w.idle, "python-idle", 10*time.Minute, "how long to keep processes for TFX modules without a job")
 	app.SetElsewhere(cmd, "warm", settings.WorkerWarm)
 	app.SetElsewhere(cmd, "python-warm", settings.WorkerPythonWarm)
 	app.CompleteFlag(cmd, "python-warm", runner.Warmth()...)

@@ -43,12 +43,12 @@ func newApply(a *app.App) *cobra.Command {
 		Use:         "apply FILE",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Deploy a pipeline file",
-		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
-			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
-			"there, which its content decides.\n\n" +
-			"What could not work is refused, with file, line and column: a key or a value of the file, a builtin module's configuration and\n" +
-			"metrics, a TFX module file that is no Python or lacks the function that is called. Such a file is read, and not run, by the Python\n" +
-			"that modules run with on this machine, else by its python3; without one its text is searched for the function, and a note says so.",
+		Long: "Deploys a pipeline file. Paths in it are relative to its folder. Workers open the module by its path: workers on other\n" +
+			"machines need it in the store. --upload uploads the module from this machine and applies the pipeline with the module's address,\n" +
+			"which depends only on its content.\n\n" +
+			"Errors are reported with file, line and column: in keys and values of the file, a builtin module's configuration and\n" +
+			"metrics, the syntax of a TFX module file and the functions that it must define. A module file is parsed, not run, by the Python\n" +
+			"environment of modules on this machine, or else by python3. Without any Python its text is searched for the functions.",
 		Args: app.Exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := readPipeline(cmd.Context(), a, args[0], skipModule)
@@ -80,8 +80,8 @@ func newApply(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&upload, "upload", false, "put the module into the store, for workers on other machines")
-	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "leave what is in a TFX module file to the workers, whose Python may be newer")
+	cmd.Flags().BoolVar(&upload, "upload", false, "upload the module to the store, for workers on other machines")
+	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "don't check a TFX module file here; the Python of the workers may be newer")
 	return cmd
 }
 
@@ -206,7 +206,7 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 // no new revision, and nothing there ever changes.
 func uploadModule(ctx context.Context, a *app.App, source module.Source) (module.Source, error) {
 	if !modules.IsPath(source.Path) {
-		return source, exit.Usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
+		return source, exit.Usage(fmt.Errorf("--upload: %s is not a path on this machine", source.Path))
 	}
 	err := a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) (err error) {
 		source, err = putModule(ctx, store, root.Join("modules"), source)
@@ -224,8 +224,8 @@ func putModule(ctx context.Context, store storage.Store, root storage.Ref, sourc
 		return source, err
 	}
 	if info.IsDir() {
-		return source, fmt.Errorf("--upload: %s is a Go program that is not built: build it for the machines of your workers, "+
-			"and name the program", source.Path)
+		return source, fmt.Errorf("--upload: %s is the source of a Go program: build it for the machines of your workers, "+
+			"and name the executable", source.Path)
 	}
 	digest, err := model.FileDigest(source.Path)
 	if err != nil {
@@ -249,7 +249,7 @@ func putPython(ctx context.Context, store storage.Store, root storage.Ref, sourc
 		return source, err
 	}
 	if alone.File != files.File && !strings.Contains(source.RunFn+source.TunerFn, ".") {
-		return source, fmt.Errorf("--upload: the files next to %s go along, and some define what it defines: name the function, "+
+		return source, fmt.Errorf("--upload: the files next to %s are uploaded too, and some define the same function: name the function with its file, "+
 			"as in run_fn: %s.run_fn", source.Path, strings.TrimSuffix(files.File, filepath.Ext(files.File)))
 	}
 	names, err := files.Names(ctx)

@@ -51,7 +51,7 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 			now, err := changeGate(ctx, bus, args[0], change)
 			if errors.Is(err, events.ErrNotFound) {
-				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], a.Command("apply FILE")))
+				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s` deploys one", args[0], a.Command("apply FILE")))
 			}
 			if err != nil {
 				return err
@@ -81,11 +81,11 @@ func (p paused) String() string {
 	case p.Paused:
 		return fmt.Sprintf("pipeline %s is paused, %s", p.Pipeline, ofRuns(p.Waiting, "waits", "wait"))
 	case p.WentOn == 0 && p.Waiting == 0:
-		return fmt.Sprintf("pipeline %s goes on, no run was held", p.Pipeline)
+		return fmt.Sprintf("pipeline %s is resumed, no run was held", p.Pipeline)
 	case p.WentOn == 0:
-		return fmt.Sprintf("pipeline %s goes on: %s until a slot is free", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
+		return fmt.Sprintf("pipeline %s is resumed: %s until a slot is free", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
 	}
-	line := fmt.Sprintf("pipeline %s goes on: %s", p.Pipeline, ofRuns(p.WentOn, "that was held goes on", "that were held go on"))
+	line := fmt.Sprintf("pipeline %s is resumed: %s", p.Pipeline, ofRuns(p.WentOn, "that was held continues", "that were held continue"))
 	if p.Waiting > 0 {
 		line += ", " + ofRuns(p.Waiting, "waits", "wait")
 	}

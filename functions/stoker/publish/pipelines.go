@@ -95,9 +95,9 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Remove a pipeline; keep its models and runs",
-		Long: "Removes a pipeline. From then on `stoker publish` rejects its events, and events of other publishers become dead letters. While its runs\n" +
-			"have not ended it stays, unless --cancel-runs cancels them: a run with a worker ends when the worker has stopped. Models, events,\n" +
-			"studies and older revisions stay; `stoker apply` restores the pipeline.",
+		Long: "Removes a pipeline. From then on `stoker publish` rejects its events, and events of other publishers become dead letters. A pipeline\n" +
+			"with runs that have not ended is not removed, unless --cancel-runs cancels them; a running job ends once its worker stops it. Models,\n" +
+			"events, studies and older revisions are kept; `stoker apply` restores the pipeline.",
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
@@ -105,7 +105,7 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&cancel, "cancel-runs", false, "cancel the runs that have not ended, and remove it")
+	cmd.Flags().BoolVar(&cancel, "cancel-runs", false, "cancel the runs that have not ended, then remove the pipeline")
 	return cmd
 }
 
@@ -127,7 +127,7 @@ func removePipeline(ctx context.Context, a *app.App, bus events.Bus, name string
 		return a.NoPipeline(ctx, bus, name)
 	}
 	if errors.Is(err, events.ErrConflict) {
-		return fmt.Errorf("%w: pipeline %s was applied anew meanwhile; the same command removes that", err, name)
+		return fmt.Errorf("%w: a new revision of pipeline %s was applied meanwhile; repeat the command to remove it", err, name)
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func removePipeline(ctx context.Context, a *app.App, bus events.Bus, name string
 		for _, run := range cancelled {
 			fmt.Fprintf(w, "run %s is cancelled\n", run)
 		}
-		fmt.Fprintf(w, "pipeline %s is removed; it was at revision %d\n", name, revision)
+		fmt.Fprintf(w, "pipeline %s is removed; its last revision was %d\n", name, revision)
 	})
 }
 
@@ -170,7 +170,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Show a pipeline with its defaults",
 		Long: "Shows the effective configuration of a pipeline, defaults included, and its revisions. A run keeps the revision that was applied\n" +
-			"when its events were complete: `stoker runs show` names it. The output can be applied again, after adding its secrets, shown as " + mask.Hidden + ".",
+			"when its events were complete: `stoker runs show` names it. To apply the output again, first replace secrets, which are shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +
 			"  stoker pipelines show penguin --revision 7\n" +
 			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",
@@ -185,7 +185,7 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Uint64Var(&revision, "revision", 0, "show it as it was at this revision; default: as it is applied")
+	cmd.Flags().Uint64Var(&revision, "revision", 0, "show this revision; default: the applied one")
 	cmd.Flags().Uint64Var(&against, "diff", 0, "show only what has changed since this revision")
 	return cmd
 }
@@ -203,7 +203,7 @@ func findPipeline(ctx context.Context, a *app.App, bus runs.Source, name string,
 	shown = shownPipeline{Pipeline: name}
 	last := all[len(all)-1]
 	if revision == 0 && last.Removed {
-		return shown, exit.NotFound(fmt.Errorf("pipeline %s was removed; `%s` shows it as it was", name,
+		return shown, exit.NotFound(fmt.Errorf("pipeline %s was removed; `%s` shows its last revision", name,
 			a.Command(fmt.Sprintf("pipelines show %s --revision %d", name, all[max(0, len(all)-2)].Number))))
 	}
 	at, err := revisionOf(all, name, cmp.Or(revision, last.Number))
@@ -243,7 +243,7 @@ func revisionOf(all []dispatch.Revision, name string, number uint64) (dispatch.R
 
 func (s shownPipeline) table(w io.Writer) {
 	terminal.Row(w, "pipeline", s.Pipeline)
-	terminal.Row(w, "revision", fmt.Sprintf("%d, applied %s%s", s.Revision, terminal.Time(s.Applied), map[bool]string{false: "; a newer one is applied, or it was removed"}[s.Current]))
+	terminal.Row(w, "revision", fmt.Sprintf("%d, applied %s%s", s.Revision, terminal.Time(s.Applied), map[bool]string{false: "; replaced by a newer revision, or removed"}[s.Current]))
 	if s.Against != 0 {
 		s.changes(w)
 		return

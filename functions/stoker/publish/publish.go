@@ -64,11 +64,11 @@ func newPublish(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
 		Short:       "Publish an event",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
-			"data only, and the rest is added. Publishing the same event again is harmless, and adds nothing.\n\n" +
+			"data only; the other attributes are added. Publishing the same event again is harmless and adds nothing.\n\n" +
 			"An event that its run would ignore is rejected: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
 			"kind that the pipeline does not use, and any event of a run that is complete or has ended. So is a model.blessed of\n" +
-			"an address that is no model of the pipeline. If another event comes between this check and the publication, --wait and\n" +
-			"`stoker runs show` say so.\n\n" +
+			"an address that is not a model of the pipeline. If another event arrives between this check and the publication, --wait and\n" +
+			"`stoker runs show` report that the event was ignored.\n\n" +
 			"TRACEPARENT and TRACESTATE in the environment set the trace of the run, unless the event has one.",
 		Example: `  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
@@ -109,14 +109,14 @@ func newPublish(a *app.App) *cobra.Command {
 
 func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "kind of the event, for a file that holds data alone: "+strings.Join(app.PublishedKinds(), ", "))
+	flags.StringVar(&f.kind, "kind", "", "kind of the event, if the file holds only its data: "+strings.Join(app.PublishedKinds(), ", "))
 	app.CompleteFlag(cmd, "kind", app.PublishedKinds()...)
 	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the event")
 	a.AddRunFlag(cmd, &f.run, "run key of the event")
 	flags.BoolVar(&f.force, "force", false,
-		"search and train even if the same was done before; for a run that has its job already there is replay --force")
-	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")
-	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
+		"search and train even if the same was done before; for a run that already has its job, use replay --force")
+	flags.BoolVar(&f.anyway, "anyway", false, "publish events that would be ignored too, for example before the pipeline is applied")
+	flags.BoolVar(&f.wait, "wait", false, "follow the run until it has ended")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: forever")
 }
 
@@ -179,7 +179,7 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 func forced(event events.Event, derived bool) (events.Event, error) {
 	data, ok := events.WithForce(event.Data, true)
 	if !ok {
-		return event, exit.Usage(fmt.Errorf("--force: a %s asks for no training", event.Data.Kind()))
+		return event, exit.Usage(fmt.Errorf("--force: a %s does not request training", event.Data.Kind()))
 	}
 	event.Data = data
 	if derived {
@@ -222,9 +222,9 @@ func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.E
 	none, ignored := errors.AsType[*submit.NoEffect](err)
 	switch {
 	case errors.Is(err, events.ErrRefused):
-		return fmt.Sprintf("not checked whether run %s still takes this event: these credentials may publish, and not read pipelines and runs", event.Run), nil
+		return fmt.Sprintf("not checked whether run %s still accepts this event: these credentials may publish, but not read pipelines and runs", event.Run), nil
 	case ignored && anyway:
-		return "published with --anyway, and ignored unless that changes: " + none.Why, nil
+		return "published with --anyway, but ignored unless this changes: " + none.Why, nil
 	case ignored:
 		return "", run.Refusal(a, none)
 	case err != nil:
@@ -269,14 +269,14 @@ func checkBlessed(ctx context.Context, a *app.App, bus events.EventLog, event ev
 		stored, err = storage.List(ctx, store, ref)
 		return err
 	})
-	switch hint := "`" + a.Command("models --pipeline "+event.Pipeline) + "` lists its models, --anyway publishes the event all the same"; {
+	switch hint := "`" + a.Command("models --pipeline "+event.Pipeline) + "` lists its models, --anyway publishes the event nevertheless"; {
 	case errors.Is(err, storage.ErrNotFound):
 		return "", exit.NotFound(fmt.Errorf("%s of pipeline %s: nothing is stored at %s: %s", event.Data.Kind(), event.Pipeline, address, hint))
 	case err != nil:
 		// Publishers need no access to the store.
 		return fmt.Sprintf("not checked whether %s is a model: %v", address, err), nil
 	case !byStoker || stored.Out == nil || stored.Out.Type != "Model":
-		return "", fmt.Errorf("%s of pipeline %s: %s is no model that Stoker has trained: %s", event.Data.Kind(), event.Pipeline, address, hint)
+		return "", fmt.Errorf("%s of pipeline %s: %s is not a model that Stoker trained: %s", event.Data.Kind(), event.Pipeline, address, hint)
 	case path.Base(path.Dir(made.Root.Key)) != event.Pipeline: // <root>/<pipeline>/<component>
 		return "", fmt.Errorf("%s of pipeline %s: %s is a model of another pipeline: %s", event.Data.Kind(), event.Pipeline, address, hint)
 	}
@@ -284,5 +284,5 @@ func checkBlessed(ctx context.Context, a *app.App, bus events.EventLog, event ev
 }
 
 func notChecked(address string) string {
-	return fmt.Sprintf("not checked whether %s is a model: the log has none of that address, and no object store is configured", address)
+	return fmt.Sprintf("not checked whether %s is a model: the log has no model at this address, and no object store is configured", address)
 }

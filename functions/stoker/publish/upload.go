@@ -34,7 +34,7 @@ func newUpload(a *app.App) *cobra.Command {
 		Use:         "upload FOLDER|TABLE s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
 		Short:       "Upload a folder, or a table as Examples",
-		Long:        "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + table.TableHelp,
+		Long:        "Copies a local folder to the store as an artifact, as a producer of artifacts does.\n\n" + table.TableHelp,
 		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
 			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
 		Args: app.Exactly(2, "a folder or a table, and an address"),
@@ -64,7 +64,7 @@ func newUpload(a *app.App) *cobra.Command {
 		},
 	}
 	split.Add(cmd.Flags())
-	cmd.Flags().BoolVar(&force, "force", false, "write to an address that holds something already")
+	cmd.Flags().BoolVar(&force, "force", false, "write to the address even if it holds objects")
 	return cmd
 }
 
@@ -79,9 +79,9 @@ func uploadable(ctx context.Context, a *app.App, path string, split table.SplitF
 	case !info.IsDir() && examplegen.Known(path):
 		return table.ExamplesOf(ctx, a, path, split)
 	case !info.IsDir():
-		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); move any other file into a folder of its own, and upload that", path, examplegen.Formats)
+		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); to upload another file, put it into a folder of its own", path, examplegen.Formats)
 	case split.Given():
-		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", path))
+		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables, and %s is a folder", path))
 	}
 	return path, remove, nil
 }
@@ -97,7 +97,7 @@ func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error 
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%s: %s is there already, and artifacts never change: give another address, or --force", to, object.Ref.Key)
+		return fmt.Errorf("%s: %s already exists, and artifacts never change: give another address, or --force", to, object.Ref.Key)
 	}
 	return nil
 }

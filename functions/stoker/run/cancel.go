@@ -34,8 +34,8 @@ func newCancel(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Cancel a run",
-		Long: "Ends a run that waits, or asks the worker that has its job to stop: the module is ended, what it made is removed, and\n" +
-			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
+		Long: "Ends a waiting run, or asks the worker of its job to stop: the worker ends the module, removes the attempt's files and\n" +
+			"publishes training.failed of kind cancelled. If the model is already committed, it publishes model.trained instead.",
 		Args: app.Exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.CheckTimeout(wait, timeout); err != nil {
@@ -55,7 +55,7 @@ func newCancel(a *app.App) *cobra.Command {
 		},
 	}
 	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it is known what came of the run")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has an outcome")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: forever")
 	return cmd
 }
@@ -63,7 +63,7 @@ func newCancel(a *app.App) *cobra.Command {
 func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) (dispatch.Cancelled, error) {
 	done, err := dispatch.Cancel(ctx, bus, key.Pipeline, key.Run)
 	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, bus, key) {
-		return done, fmt.Errorf("run %s is cancelled already", key.Run)
+		return done, fmt.Errorf("run %s is already cancelled", key.Run)
 	}
 	if err != nil {
 		return done, err

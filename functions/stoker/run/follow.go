@@ -32,7 +32,7 @@ import (
 func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []events.Event, timeout time.Duration) error {
 	var outcome events.Event
 	run := evs[0].Run
-	late := fmt.Errorf("run %s: nothing came of it within %s; `%s` says what it waits for", run, timeout, a.Command("runs"))
+	late := fmt.Errorf("run %s: no outcome within %s; `%s` shows what it waits for", run, timeout, a.Command("runs"))
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		outcome, err = Follow(ctx, a, bus, evs)
 		return err
@@ -41,7 +41,7 @@ func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []eve
 		return Refusal(a, none)
 	}
 	if err != nil {
-		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `%s` shows it", run, a.Command("runs")))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s continues, `%s` shows it", run, a.Command("runs")))
 	}
 	if err := a.Print(runs.JSON(outcome), func(w io.Writer) { Describe(w, outcome) }); err != nil {
 		return err
@@ -69,11 +69,11 @@ func Refusal(a *app.App, none *submit.NoEffect) error {
 		if similar := spelling.Suggestion(event.Pipeline, none.Applied); similar != "" {
 			hint = similar + " " // it ends with a question mark
 		}
-		return exit.NotFound(fmt.Errorf("%w%s`%s` deploys one, --anyway publishes the event all the same", none, hint, a.Command("apply FILE")))
+		return exit.NotFound(fmt.Errorf("%w%s`%s` deploys one, --anyway publishes the event nevertheless", none, hint, a.Command("apply FILE")))
 	}
 	of := app.Quoted(event.Run) + " --pipeline " + event.Pipeline
 	if events.RequestOf(event.Data).Force {
-		return fmt.Errorf("%w; publish it under another --run, or train this run anew: `%s`", none, a.Command("replay --run "+of+" --force"))
+		return fmt.Errorf("%w; publish it under another --run, or train this run again: `%s`", none, a.Command("replay --run "+of+" --force"))
 	}
 	return fmt.Errorf("%w; publish it under another --run, or start this run's inputs again: `%s`", none, a.Command("runs rerun "+of))
 }
@@ -114,7 +114,7 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 		terminal.Row(w, "note", note)
 	}
 	if data.Cached {
-		terminal.Row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
+		terminal.Row(w, "cached", "the same inputs, module and settings were trained before; the existing model is used")
 	}
 }
 
@@ -160,9 +160,9 @@ func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.Summa
 func wayOn(a *app.App, d query.Detail) string {
 	name := app.Quoted(d.Pipeline + "@" + d.Run)
 	if d.DeadLetter == 0 {
-		return fmt.Sprintf("`%s` says how to go on", a.Command("runs show "+name))
+		return fmt.Sprintf("`%s` shows the next steps", a.Command("runs show "+name))
 	}
-	deadLetter := fmt.Sprintf("`%s` has its dead letter, `%s` tries again once the cause is fixed",
+	deadLetter := fmt.Sprintf("`%s` shows its dead letter, `%s` retries it once the cause is fixed",
 		a.Command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
 	if d.Failed.Log == "" {
 		return deadLetter
@@ -171,12 +171,12 @@ func wayOn(a *app.App, d query.Detail) string {
 }
 
 // PinnedHelp explains for users who repair a pipeline and try again which revision is used.
-const PinnedHelp = "A job keeps the pipeline as it was when its events had come, whatever was applied since: `stoker runs rerun` starts\n" +
-	"the inputs of a run again with the pipeline as it is now."
+const PinnedHelp = "A job keeps the revision of the pipeline that was applied when its events were complete. `stoker runs rerun` runs\n" +
+	"the inputs of a run again with the current revision."
 
 // PinnedNote explains the same for one job.
 func PinnedNote(revision uint64) string {
-	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; `stoker runs rerun` uses the pipeline as it is now", revision)
+	return fmt.Sprintf("a retry uses revision %d of the pipeline; `stoker runs rerun` uses the current revision", revision)
 }
 
 // WarnPinned warns a user who tries a job again if a newer revision of its pipeline is applied,

@@ -36,8 +36,8 @@ func newLogs(a *app.App) *cobra.Command {
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Print the log of a run's module",
-		Long: "Prints the log of a run's module. Of a run that has ended it is whole, from the store (its middle is left out beyond 9 MiB);\n" +
-			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE@RUN.",
+		Long: "Prints the log of a run's module. For a run that has ended it is the complete log from the store, without its middle beyond 9 MiB;\n" +
+			"for one that is running it is the end of the log, at most 256 KiB. RUN may be PIPELINE@RUN.",
 		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
 		Args:    app.Exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,17 +55,17 @@ func newLogs(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
-	flags.StringVar(&f.attempt, "attempt", "", "that attempt's: its number, from 1, or id; list: which there are")
-	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
-	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")
-	flags.BoolVar(&f.tuning, "tuning", false, "the log of the search for its hyperparameters")
-	flags.BoolVar(&f.raw, "raw", false, "as it was printed, escape sequences included: for modules that you trust")
+	flags.StringVar(&f.attempt, "attempt", "", "print the log of this attempt, by its number from 1 or its id; list: list the attempts")
+	flags.IntVar(&f.tail, "tail", 0, "only this many last lines")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "keep printing until the run has ended; exit status 1 unless it has a model")
+	flags.BoolVar(&f.tuning, "tuning", false, "print the log of the search for its hyperparameters")
+	flags.BoolVar(&f.raw, "raw", false, "print escape sequences unchanged: only for modules that you trust")
 	return cmd
 }
 
 func (f logsFlags) check() error {
 	if f.follow && (f.attempt != "" || f.tuning) {
-		return exit.Usage(errors.New("--follow shows what is being printed: it goes with neither --attempt nor --tuning"))
+		return exit.Usage(errors.New("--follow prints the log of the running attempt: expected neither --attempt nor --tuning"))
 	}
 	return app.Within("tail", f.tail, 0, app.AnyCount)
 }
@@ -94,7 +94,7 @@ func printLogs(ctx context.Context, a *app.App, l app.Link, key runs.Key, f logs
 		return logs.Live(ctx, l.Bus, key, out)
 	}
 	if address == "" {
-		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.Run))
+		return exit.NotFound(fmt.Errorf("run %s: it has no log: its module did not run, or the log was removed", key.Run))
 	}
 	return logs.Copy(ctx, l.Store, address, out)
 }
@@ -110,7 +110,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 	if !detail.Over() {
 		ended, err = logs.Follow(ctx, l.Bus, key, detail.Last(), out)
 		if err != nil {
-			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
+			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s continues", key.Run))
 		}
 		if detail, err = query.Of(ctx, l.Bus, key); err != nil {
 			return err
@@ -131,7 +131,7 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 // attemptLog prints the log of one attempt at the execution of a known log, or lists them.
 func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known, which string, out *logs.Printer) error {
 	if known == "" {
-		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
+		return exit.NotFound(fmt.Errorf("run %s: its attempts can be listed once it has ended with a log", key.Run))
 	}
 	attempts, err := logs.Attempts(ctx, l.Store, known)
 	if err != nil {
@@ -150,5 +150,5 @@ func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known
 			return logs.Copy(ctx, l.Store, one.Log, out)
 		}
 	}
-	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.Run, which))
+	return exit.NotFound(fmt.Errorf("run %s: attempt %s has no log; --attempt list lists the attempts that have one", key.Run, which))
 }

@@ -76,10 +76,10 @@ func newRunsRerun(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Run the inputs of a run again with the current pipeline",
-		Long: "Publishes the events that a run was made from once more, under a new run, which uses the pipeline as it is applied now. The new\n" +
-			"run is called RUN-2, or by the next number that is free, or as --as says. Hyperparameters that a search found are searched for\n" +
-			"anew, if the pipeline has a tuner. Where nothing that counts has changed, the run gets the model that there is: --force trains.\n\n" +
-			"`stoker replay` does the same run again instead, with the pipeline as it was.",
+		Long: "Publishes the input events of a run again under a new run, which uses the current revision of the pipeline. The new\n" +
+			"run is called RUN-2, or the next free number, or the name given by --as. Hyperparameters that a search found are searched for\n" +
+			"again if the pipeline has a tuner. If nothing relevant has changed, the run gets the existing model; --force trains a new one.\n\n" +
+			"`stoker replay` repeats the same run instead, with its revision of the pipeline.",
 		Example: "  stoker apply penguin.yaml && stoker runs rerun monday --wait\n" +
 			"  stoker runs rerun monday --as monday-more-steps",
 		Args: app.Exactly(1, "a run"),
@@ -94,7 +94,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
-	flags.StringVar(&f.opts.As, "as", "", "name of the new run; default: RUN-2, or the next number that is free")
+	flags.StringVar(&f.opts.As, "as", "", "name of the new run; default: RUN-2, or the next free number")
 	flags.BoolVar(&f.opts.Force, "force", false, "search and train even if the same was done before")
 	f.waits.add(cmd)
 	return cmd
@@ -107,7 +107,7 @@ func rerun(ctx context.Context, a *app.App, bus events.Bus, name string, f rerun
 	}
 	plan, err := submit.PlanRerun(ctx, bus, key, f.opts)
 	if errors.Is(err, submit.ErrTaken) {
-		return exit.Usage(fmt.Errorf("%w: give another name with --as, or none", err))
+		return exit.Usage(fmt.Errorf("%w: give another name with --as, or omit --as", err))
 	}
 	if errors.Is(err, submit.ErrNotApplied) {
 		return a.NoPipeline(ctx, bus, key.Pipeline)
@@ -119,7 +119,7 @@ func rerun(ctx context.Context, a *app.App, bus events.Bus, name string, f rerun
 		a.GoOn(&plan.Events[i])
 	}
 	if len(plan.WaitsFor) > 0 {
-		fmt.Fprintf(a.Notes(), "run %s waits for %s, which run %s does not have either: publish it with --run %s\n",
+		fmt.Fprintf(a.Notes(), "run %s waits for %s, which run %s also lacks: publish it with --run %s\n",
 			terminal.Line(plan.Run), kindWords(plan.WaitsFor), terminal.Line(key.Run), terminal.Line(app.Quoted(plan.Run)))
 	}
 	if f.waits.wait {
@@ -136,7 +136,7 @@ func startRerun(ctx context.Context, a *app.App, bus events.EventLog, plan submi
 	for _, event := range plan.Events {
 		receipt, err := bus.Publish(ctx, event)
 		if err != nil {
-			return fmt.Errorf("start run %s: %w; the same command does the rest", plan.Run, err)
+			return fmt.Errorf("start run %s: %w; repeat the command to publish the rest", plan.Run, err)
 		}
 		result.Events = append(result.Events, receipt.Sequence)
 	}
@@ -173,7 +173,7 @@ func (f *waitFlags) check() error { return app.CheckTimeout(f.wait, f.timeout) }
 
 // awaitRun waits until a run has ended, and prints its outcome, which is in the log first.
 func awaitRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key, timeout time.Duration) (ended runs.Summary, err error) {
-	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
+	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` shows what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
 		now, err := query.Of(ctx, bus, key)
 		if err != nil || now.Over() {

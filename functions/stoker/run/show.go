@@ -49,7 +49,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 				}
 				ended, err := awaitRun(ctx, a, bus, key, waits.timeout)
 				if err != nil {
-					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
+					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s continues", key.Run))
 				}
 				if err := showRun(ctx, a, bus, key); err != nil {
 					return err
@@ -97,12 +97,12 @@ func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name str
 func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run string) (runs.Key, error) {
 	key, err := query.Run(ctx, bus, pipeline, run)
 	if several, ok := errors.AsType[*query.Several](err); ok {
-		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",
+		return key, exit.Usage(fmt.Errorf("several pipelines have a run %s: %s; name one: --pipeline %s, or %[3]s@%[1]s",
 			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		of := map[bool]string{true: " of pipeline " + pipeline}[pipeline != ""]
-		return key, exit.NotFound(fmt.Errorf("no event of run %s%s: `%s` lists them", run, of, a.Command("runs")))
+		return key, exit.NotFound(fmt.Errorf("no event of run %s%s: `%s` lists all runs", run, of, a.Command("runs")))
 	}
 	return key, err
 }
@@ -150,13 +150,13 @@ func (d shownRun) table(w io.Writer) {
 		terminal.Row(w, "dead letter", d.DeadLetter)
 	}
 	for i, next := range d.Next {
-		terminal.Row(w, map[bool]string{true: "go on"}[i == 0], next)
+		terminal.Row(w, map[bool]string{true: "next"}[i == 0], next)
 	}
 	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
 		terminal.Row(w, "", PinnedNote(d.Revision))
 	}
 	if len(d.Settings) > 0 {
-		fmt.Fprintf(w, "\ntrained with, as the module says\n%s", indented(terminal.YAMLOf(d.Settings)))
+		fmt.Fprintf(w, "\nsettings, as reported by the module\n%s", indented(terminal.YAMLOf(d.Settings)))
 	}
 	if len(d.Configuration) > 0 {
 		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(terminal.YAMLOf(d.Configuration)))
@@ -197,7 +197,7 @@ func endedWords(kind events.FailureKind) string {
 func progressLine(p events.Progress) string {
 	what := p.Phase + " " + runs.Step(p)
 	if p.Phase == "resuming" {
-		what = fmt.Sprintf("goes on from step %d ", p.Step)
+		what = fmt.Sprintf("resuming from step %d ", p.Step)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, runs.Metrics(p.Metrics)))
 }
@@ -207,32 +207,32 @@ func nextSteps(a *app.App, d query.Detail) []string {
 	run := app.Quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string
 	if d.Study != "" && (d.State == runs.Tuning || d.State == runs.Failed) {
-		follow := map[bool]string{true: " -f  # follows its search", false: "  # its search, trial by trial"}[d.State == runs.Tuning]
+		follow := map[bool]string{true: " -f  # follows the search", false: "  # shows its search, trial by trial"}[d.State == runs.Tuning]
 		next = append(next, a.Command("studies show "+app.Quoted(d.Pipeline+"/"+d.Run))+follow)
 	}
 	switch d.State {
 	case runs.Waiting, runs.Queued, runs.Tuning, runs.Running:
-		next = append(next, a.Command("cancel "+run)+"  # gives it up")
+		next = append(next, a.Command("cancel "+run)+"  # cancels it")
 	case runs.Held:
 		if d.Position != nil && d.Position.Paused {
-			next = append(next, a.Command("resume "+d.Pipeline)+"  # lets all runs of the pipeline go on")
+			next = append(next, a.Command("resume "+d.Pipeline)+"  # resumes all runs of the pipeline")
 		}
-		next = append(next, a.Command("cancel "+run)+"  # gives it up")
+		next = append(next, a.Command("cancel "+run)+"  # cancels it")
 	case runs.Trained:
 		next = append(next, a.Command("models pull "+d.Pipeline+" --run "+app.Quoted(d.Run))+"  # copies its model")
 	case runs.Cancelled, runs.Failed, runs.Expired:
-		next = append(next, a.Command("runs rerun "+run)+"  # starts its inputs again, with the pipeline as it is now")
+		next = append(next, a.Command("runs rerun "+run)+"  # runs its inputs again, with the current pipeline")
 		if d.Job != "" && d.DeadLetter == 0 {
-			next = append(next, a.Command("replay --run "+run+" --force")+"  # trains anew")
+			next = append(next, a.Command("replay --run "+run+" --force")+"  # trains again")
 		}
 	}
 	if d.State == runs.Failed && d.Failed.Log != "" {
-		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"@"+d.Run))+"  # all that its module printed")
+		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"@"+d.Run))+"  # prints the log of its module")
 	}
 	if d.DeadLetter != 0 {
 		next = append(next,
-			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the events behind it",
-			a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is mended")
+			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # shows its job and the events that led to it",
+			a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is fixed")
 	}
 	return next
 }

@@ -13,7 +13,7 @@ func TestAttemptsAndProgressAreDescribed(t *testing.T) {
 	if got := attemptLine(lost); got != "number 3, 2 ended: handed back or lost" {
 		t.Error(got)
 	}
-	if got := progressLine(events.Progress{Phase: "resuming", Step: 60}); !strings.HasSuffix(got, "goes on from step 60") {
+	if got := progressLine(events.Progress{Phase: "resuming", Step: 60}); !strings.HasSuffix(got, "resuming from step 60") {
 		t.Error(got)
 	}
 }

@@ -26,7 +26,7 @@ func newWatch(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "watch",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
-		Short:       "Print events, runs and progress as they come",
+		Short:       "Print events, runs and progress as they arrive",
 		Long: "Prints events, states of runs, and progress as they arrive; with -o json one object per line, with -o yaml one document per\n" +
 			"event. While the bus is unavailable it waits, and continues after the last event shown. Progress reported meanwhile is\n" +
 			"lost.",
@@ -44,11 +44,11 @@ func newWatch(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	a.AddPipelineFlag(cmd, &f.Pipeline, "only what is of this pipeline")
-	a.AddRunFlag(cmd, &f.Run, "only what is of this run")
-	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
+	a.AddPipelineFlag(cmd, &f.Pipeline, "only of this pipeline")
+	a.AddRunFlag(cmd, &f.Run, "only of this run")
+	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these kinds: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
 	app.CompleteFlag(cmd, "kind", watch.Kinds()...)
-	flags.BoolVar(&f.All, "all", false, "first the events that are there already")
+	flags.BoolVar(&f.All, "all", false, "begin with the events that are already in the log")
 	return cmd
 }
 
@@ -80,8 +80,8 @@ func (f watchFlags) inWords() string {
 
 // watchRuns prints events until ctx ends.
 func watchRuns(ctx context.Context, a *app.App, bus events.Bus, f watchFlags) error {
-	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is away: %v; waiting for it\n", err) }
-	fmt.Fprintf(a.Notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
+	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is unavailable: %v; waiting for it\n", err) }
+	fmt.Fprintf(a.Notes(), "waiting for %s; stop with Ctrl-C\n", f.inWords())
 	return watch.Lines(ctx, bus, f.Options, func(line watch.Line) error {
 		if a.ForPrograms() {
 			return terminal.PrintNext(a.Stdout, a.Output, line)

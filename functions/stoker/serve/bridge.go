@@ -35,27 +35,27 @@ func newBridge(a *app.App) *cobra.Command {
 		Use:         "bridge",
 		Annotations: app.Info{Role: access.Bridge}.Annotations(),
 		Short:       "Publish events from marker objects or HTTP requests",
-		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
-			"The bridge then publishes an event for that folder, once for each upload of the marker. Its kind follows from what the folder\n" +
-			"holds, in TFX's layouts:\n" + bridge.Layouts() + "\n" +
-			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
-			"members, and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. The run of an empty\n" +
-			"marker is named as the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
-			"Whoever can write a marker starts the pipeline that it names. Where teams share a bucket, --allow says by prefix which they\n" +
-			"may start: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix counts; markers that\n" +
-			"no prefix covers are dead letters then.\n\n" +
-			"An event that its run would ignore is not published, as by `stoker publish`: its marker is a dead letter. --anyway publishes it.\n" +
-			"The key of the role bridge permits that check.\n\n" +
+		Long: "For producers that use S3 and not NATS: they upload a folder, and as its last object a marker named " + bridge.DefaultMarker + ".\n" +
+			"The bridge then publishes one event for each upload of a marker. The kind of the event follows from the folder's\n" +
+			"contents, in TFX's layouts:\n" + bridge.Layouts() + "\n" +
+			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body set the event's attributes. The body is a JSON object with the same\n" +
+			"members and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. Without a run, the\n" +
+			"run key is the folder's name. Markers that can't be parsed become dead letters: see `stoker dead`.\n\n" +
+			"A client that can write a marker can start the pipeline that it names. If teams share a bucket, --allow lists by prefix the pipelines\n" +
+			"that may be started: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix applies; markers that\n" +
+			"no prefix covers become dead letters.\n\n" +
+			"As with `stoker publish`, an event that its run would ignore is not published: its marker becomes a dead letter. --anyway publishes it.\n" +
+			"The role bridge permits that check.\n\n" +
 			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
 			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
 			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
-			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
-			"The local stack has all of this: `stoker up --bridge`.\n\n" +
-			"With --http it takes CloudEvents over HTTP instead, for producers that know neither: POST / in binary, structured or batch\n" +
-			"mode. 202 means that the events are stored; on 503 the same request is repeated. Events that\n" +
-			"would be ignored are refused with 409 or 422, except with --anyway or in a request to /?anyway=true. Requests have Authorization: Bearer with the\n" +
-			"token of " + bridgeTokenEnv + " or --http-token-file, or clients a certificate (--http-client-ca). Without either it listens\n" +
-			"on loopback alone. It needs no store, and the key of a bridge, or of an upstream, which permits no check.",
+			"  notifications that it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
+			"`stoker up --bridge` runs a bridge in the local stack.\n\n" +
+			"With --http it accepts CloudEvents over HTTP instead, for producers that use neither: POST / in binary, structured or batch\n" +
+			"mode. Status 202 means that the events are stored; after 503 repeat the request. Events that\n" +
+			"would be ignored are refused with 409 or 422, except with --anyway or in a request to /?anyway=true. Requests need Authorization: Bearer with the\n" +
+			"token of " + bridgeTokenEnv + " or --http-token-file, or a client certificate (--http-client-ca). Without either it listens only\n" +
+			"on loopback. It needs no store. It needs the role bridge, or upstream, which does not permit the check.",
 		Example: "  stoker bridge --pipeline penguin\n" +
 			"  stoker bridge --http :8443 --http-token-file token --http-cert tls.crt --http-key tls.key --http-pipeline penguin",
 		Args: app.NoArguments,
@@ -83,9 +83,9 @@ func newBridge(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
-	a.AddPipelineFlag(cmd, &opts.Pipeline, "pipeline of markers that name none; default: they are dead letters")
-	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
-	cmd.Flags().BoolVar(&anyway, "anyway", false, "publish events that would be ignored too")
+	a.AddPipelineFlag(cmd, &opts.Pipeline, "pipeline of markers that name none; default: they become dead letters")
+	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: pipelines that markers there may start (default any)")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, "also publish events that would be ignored")
 	http.add(cmd)
 	listen = listenFlag(cmd)
 	return cmd
@@ -116,7 +116,7 @@ func upBridge(cmd *cobra.Command) func() (*bridge.Options, error) {
 	cmd.Flags().StringVar(&opts.Pipeline, "bridge-pipeline", "", "pipeline of uploads that name none")
 	return func() (*bridge.Options, error) {
 		if !wanted && opts.Pipeline != "" {
-			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline %s: nothing without --bridge", opts.Pipeline))
+			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline %s: it has no effect without --bridge", opts.Pipeline))
 		}
 		if !wanted {
 			return nil, nil
@@ -140,12 +140,12 @@ type endpointFlags struct {
 
 func (f *endpointFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "http", "", "host:port where it takes CloudEvents over HTTP, instead of markers")
+	flags.StringVar(&f.address, "http", "", "host:port to accept CloudEvents over HTTP, instead of markers")
 	flags.StringVar(&f.tokenFile, "http-token-file", "", "file with the bearer token of requests; default: "+bridgeTokenEnv)
 	flags.StringVar(&f.tls.Cert, "http-cert", "", "file with the certificate of the endpoint, in PEM")
 	flags.StringVar(&f.tls.Key, "http-key", "", "file with its key")
 	flags.StringVar(&f.tls.ClientCA, "http-client-ca", "", "file with the certificates that sign those of clients (mTLS)")
-	flags.StringSliceVar(&f.pipelines, "http-pipeline", nil, "pipeline that events may be for (default any)")
+	flags.StringSliceVar(&f.pipelines, "http-pipeline", nil, "pipeline that events may name (default any)")
 }
 
 // check returns an error for flags that can't be combined.
@@ -153,16 +153,16 @@ func (f *endpointFlags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	for _, name := range []string{"http-token-file", "http-cert", "http-key", "http-client-ca", "http-pipeline"} {
 		if changed(name) && f.address == "" {
-			return exit.Usage(fmt.Errorf("--%s: nothing without --http", name))
+			return exit.Usage(fmt.Errorf("--%s: it has no effect without --http", name))
 		}
 	}
 	for _, name := range []string{"marker", "pipeline", "allow"} {
 		if changed(name) && f.address != "" {
-			return exit.Usage(fmt.Errorf("--%s is about markers, and with --http there are none: run a bridge for each", name))
+			return exit.Usage(fmt.Errorf("--%s applies to markers, and with --http there are none: run one bridge for markers and one with --http", name))
 		}
 	}
 	if f.tls.ClientCA != "" && f.tls.Cert == "" {
-		return exit.Usage(errors.New("--http-client-ca: clients show certificates over TLS alone: give --http-cert and --http-key"))
+		return exit.Usage(errors.New("--http-client-ca: client certificates need TLS: add --http-cert and --http-key"))
 	}
 	return app.Together(cmd, "http-cert", "http-key")
 }
@@ -207,7 +207,7 @@ func (f *fileToken) get() string {
 	defer f.mu.Unlock()
 	if time.Since(f.read) >= renewTime {
 		if err := f.reread(); err != nil {
-			f.logger.Warn("token not read again; the one before stays", "error", err)
+			f.logger.Warn("token not reloaded; the previous one stays in use", "error", err)
 		}
 	}
 	return f.token
@@ -250,8 +250,8 @@ func serveEvents(ctx context.Context, a *app.App, f endpointFlags, anyway bool, 
 	}
 	defer listener.Close()
 	if !isLoopback(listener.Addr()) && opts.Token == nil && !opts.Certificates {
-		return exit.Usage(fmt.Errorf("--http %s: whoever reaches this address could start training: set a token (%s or --http-token-file), "+
-			"or ask for certificates (--http-client-ca)", f.address, bridgeTokenEnv))
+		return exit.Usage(fmt.Errorf("--http %s: every client that reaches this address could start training: set a token (%s or --http-token-file), "+
+			"or require client certificates (--http-client-ca)", f.address, bridgeTokenEnv))
 	}
 	return operate(ctx, a, "bridge", listen, func(ctx context.Context, o *operated) error {
 		return a.WithJetStream(ctx, func(ctx context.Context, bus *jetstream.Bus) error {
@@ -270,7 +270,7 @@ func serveEvents(ctx context.Context, a *app.App, f endpointFlags, anyway bool, 
 
 // sayEndpoint prints where events are accepted, and from whom.
 func sayEndpoint(a *app.App, at net.Addr, secure bool, opts endpoint.Options) {
-	scheme, from := "http", "anybody on this machine"
+	scheme, from := "http", "all clients on this machine"
 	if secure {
 		scheme = "https"
 	}
@@ -285,6 +285,6 @@ func sayEndpoint(a *app.App, at net.Addr, secure bool, opts endpoint.Options) {
 	pipelines := cmp.Or(strings.Join(opts.Pipelines, ", "), "any pipeline")
 	a.SayStarted("bridge", fmt.Sprintf("events at %s://%s/ from %s for %s", scheme, at, from, pipelines))
 	if !secure && opts.Token != nil && !isLoopback(at) {
-		fmt.Fprintln(a.Notes(), "the token is sent in clear: give --http-cert and --http-key, or put TLS before it")
+		fmt.Fprintln(a.Notes(), "the token is sent unencrypted: add --http-cert and --http-key, or put a TLS proxy in front")
 	}
 }

@@ -54,17 +54,17 @@ func newConsole(a *app.App) *cobra.Command {
 		Use:         "console",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Serve the web console",
-		Long: "Serves a web page that shows runs and what each waits for, live loss and metrics, studies, the lineage of models,\n" +
-			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
-			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +
-			"is). Other users of the machine, clients that come through a proxy, and everybody at another address (--listen 0.0.0.0:8790)\n" +
-			"need the token to read, unless --open. To retry, pause and cancel, every browser needs it: that of " + consoleTokenEnv + " or\n" +
-			"--token-file, or one that is made and printed now. Beyond loopback, --host gives the name that browsers know the console by;\n" +
-			"put a proxy with TLS before it that sends X-Forwarded-Proto.\n\n" +
-			"A browser that is given the token has a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
-			"with the console. Another token in --token-file is taken within seconds, and ends all sessions.\n\n" +
-			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to readers, and for the\n" +
-			"token as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
+		Long: "Serves a web page that shows runs and what they wait for, live loss and metrics, studies, the lineage of models,\n" +
+			"pipelines and dead letters. `stoker up` serves it too.\n\n" +
+			"It listens on loopback, where processes of the same user can read without a token (on Linux; other systems don't report the owner of a\n" +
+			"connection). Other users of the machine, clients behind a proxy, and all clients at another address (--listen 0.0.0.0:8790)\n" +
+			"need the token to read, unless --open is given. Every browser needs it to retry, pause and cancel. It comes from " + consoleTokenEnv + " or from\n" +
+			"--token-file; otherwise a new token is printed. Beyond loopback, set --host to the name that browsers use for the console and\n" +
+			"put a TLS proxy in front that sends X-Forwarded-Proto.\n\n" +
+			"Entering the token starts a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
+			"when the console stops. A new token in --token-file takes effect within seconds and ends all sessions.\n\n" +
+			"/healthz and /readyz need no token, for probes; /metrics, in Prometheus's format, is served to readers and to clients that send the\n" +
+			"token as `Authorization: Bearer`. STOKER_LISTEN is an address that serves only these three.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()
@@ -73,7 +73,7 @@ func newConsole(a *app.App) *cobra.Command {
 			}
 			listener, err := net.Listen("tcp", f.listen)
 			if errors.Is(err, syscall.EADDRINUSE) {
-				return exit.Usage(fmt.Errorf("--listen %s: the address is already in use; another console may be there: --listen 127.0.0.1:0 takes any port", f.listen))
+				return exit.Usage(fmt.Errorf("--listen %s: the address is already in use, perhaps by another console: --listen 127.0.0.1:0 selects a free port", f.listen))
 			}
 			if err != nil {
 				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
@@ -81,7 +81,7 @@ func newConsole(a *app.App) *cobra.Command {
 			defer listener.Close()
 			readers := readers(listener.Addr(), f.open)
 			if readers == console.TokenHolders && token == "" {
-				return exit.Usage(errors.New("--read-only: no reader is permitted here; add --open for all users who reaches it, or leave out --read-only"))
+				return exit.Usage(errors.New("--read-only: nobody could read: add --open to let all clients read, or leave out --read-only"))
 			}
 			return operated{app: a, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				return a.WithLink(ctx, func(ctx context.Context, l app.Link) error {
@@ -89,7 +89,7 @@ func newConsole(a *app.App) *cobra.Command {
 					opts.Token, opts.Hosts, opts.Readers = token, f.hosts, readers
 					fmt.Fprintf(a.Notes(), "console: http://%s/\n", listener.Addr())
 					if made {
-						fmt.Fprintf(a.Stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
+						fmt.Fprintf(a.Stderr, "  token      %s (new; set %s or --token-file to keep one)\n", token, consoleTokenEnv)
 					}
 					return o.console(ctx, l, listener, opts, f.renewed)
 				})
@@ -97,10 +97,10 @@ func newConsole(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", DefaultConsole, "address and port")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else one is made")
-	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, in addition to loopback")
-	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
-	cmd.Flags().BoolVar(&f.open, "open", false, "let everybody who reaches it read, without the token")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else a new token")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers use for it, in addition to loopback")
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "accept no token, so that nobody can retry, pause or cancel")
+	cmd.Flags().BoolVar(&f.open, "open", false, "let all clients read without the token")
 	app.SetElsewhere(cmd, "listen", settings.ConsoleListen)
 	app.SetElsewhere(cmd, "host", settings.ConsoleHosts)
 	return cmd
@@ -187,7 +187,7 @@ func renewToken(ctx context.Context, c *console.Console, opts console.Options, r
 		}
 		read, err := renewed()
 		if err != nil && !failed {
-			opts.Logger.WarnContext(ctx, "console token not read again; the one before stays", "error", err)
+			opts.Logger.WarnContext(ctx, "console token not reloaded; the previous one stays in use", "error", err)
 		}
 		if failed = err != nil; failed || read == "" || read == token {
 			continue

@@ -34,22 +34,22 @@ func NewLineageExport(a *app.App) *cobra.Command {
 		Use:         "export",
 		Annotations: app.Info{Role: access.Exporter}.Annotations(),
 		Short:       "Export trainings and searches as OpenLineage events",
-		Long: "Makes OpenLineage run events (spec 2-0-2) of the event log, and sends them to a receiver such as Marquez, or writes them as\n" +
+		Long: "Converts the event log to OpenLineage run events (spec 2-0-2), and sends them to a receiver such as Marquez, or writes them as\n" +
 			"lines of JSON. Without --follow it exports the whole log and ends. With --follow it runs until it is interrupted, and\n" +
-			"exports new events from its first start on, and runs while they run; the bus keeps its position. Jobs never wait\n" +
-			"for it. The same event always makes the same events.\n\n" +
-			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
-			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
-			"The configuration file says the same under openlineage; `stoker config` shows which counts.",
+			"exports new events from its first start on, and runs while they are running; the bus keeps its position. Jobs never wait\n" +
+			"for it. An event of the log always gives the same OpenLineage events.\n\n" +
+			"The receiver is --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE=file with\n" +
+			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is the namespace of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
+			"The configuration file has the same settings under openlineage; `stoker config` shows the effective ones.",
 		Example: "  stoker lineage export > events.jsonl\n" +
 			"  OPENLINEAGE_URL=http://marquez:5000 stoker lineage export --follow",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.follow && f.from > 1 {
-				return exit.Usage(errors.New("--from goes without --follow, which begins where it was"))
+				return exit.Usage(errors.New("--from applies only without --follow, which continues at its position on the bus"))
 			}
 			if !f.follow && *f.listen != "" {
-				return exit.Usage(errors.New("--listen goes with --follow: without it nothing stays running"))
+				return exit.Usage(errors.New("--listen needs --follow: otherwise the command ends after the export"))
 			}
 			if err := events.CheckName("--name", f.name); err != nil {
 				return exit.Usage(err)
@@ -65,12 +65,12 @@ func NewLineageExport(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
-	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
+	flags.StringVar(&f.to, "to", "", "receiver's address, or a file to append to; -: standard output")
+	flags.StringVar(&f.namespace, "namespace", "", "namespace of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
 	a.AddPipelineFlag(cmd, &f.pipeline, "only this pipeline")
 	flags.Uint64Var(&f.from, "from", 1, "sequence of the first event to export")
-	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
-	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
+	flags.BoolVar(&f.follow, "follow", false, "keep exporting new events until interrupted")
+	flags.StringVar(&f.name, "name", "openlineage", "with --follow: name of its position on the bus; one for each receiver")
 	f.listen = listenFlag(cmd)
 	return cmd
 }
@@ -150,7 +150,7 @@ func exportLineage(ctx context.Context, a *app.App, l app.Link, c openlineage.Co
 	sent, err := x.Replay(ctx, f.from)
 	fmt.Fprintf(a.Notes(), "%d events sent to %s\n", sent, whereTo(c))
 	if err != nil && c.URL != "" && ctx.Err() == nil {
-		return exit.Unreachable(fmt.Errorf("%w; --from goes on there", err))
+		return exit.Unreachable(fmt.Errorf("%w; continue with --from", err))
 	}
 	return err
 }

@@ -33,15 +33,15 @@ func newNotify(a *app.App) *cobra.Command {
 		Use:         "notify",
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
 		Short:       "Send failures to a webhook",
-		Long: "Follows the events of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
-			"once, across restarts, however long the webhook is unavailable. Earlier events are not sent.\n\n" +
-			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
-			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
-			"{{plain .Message}} keeps what a module says from being a mention or a link.\n\n" +
-			"With a secret, requests are signed as Standard Webhooks has it (webhook-id, webhook-timestamp, webhook-signature); with a token,\n" +
-			"they say Authorization: Bearer. The webhook's address, the secret and the token are best kept from the command line: in files, or in\n" +
+		Long: "Follows failure events and dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
+			"once, across restarts, however long the webhook is unavailable. Events from before its first start are not sent.\n\n" +
+			"The body is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and others accept.\n" +
+			"--template sets the text, in Go's text/template, from .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
+			"{{plain .Message}} prevents a module's text from becoming a mention or a link.\n\n" +
+			"With a secret, requests are signed according to Standard Webhooks (webhook-id, webhook-timestamp, webhook-signature); with a token,\n" +
+			"they have Authorization: Bearer. Keep the webhook's address, the secret and the token off the command line: in files, or in\n" +
 			notifyURLEnv + ", " + notifySecretEnv + " and " + notifyTokenEnv + ". They are never logged. Redirects are not followed.\n\n" +
-			"For a second webhook run a second one with another --name.",
+			"For a second webhook, run a second notifier with another --name.",
 		Example: "  STOKER_NOTIFY_URL=https://hooks.slack.com/services/... stoker notify --format text\n" +
 			"  stoker notify --url-file /run/secrets/webhook --kind training.failed --kind model.trained --try",
 		Args: app.NoArguments,
@@ -65,13 +65,13 @@ func newNotify(a *app.App) *cobra.Command {
 	flags.StringVar(&urlFile, "url-file", "", "file with the address")
 	flags.StringVar(&secretFile, "secret-file", "", "file with the key that signs requests, whsec_... or any text; default: "+notifySecretEnv)
 	flags.StringVar(&tokenFile, "token-file", "", "file with a bearer token; default: "+notifyTokenEnv)
-	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "what to send: kinds of events, and "+notify.Dead+" for dead letters")
+	flags.StringSliceVar(&opts.Kinds, "kind", notify.DefaultKinds(), "kinds of events to send, and "+notify.Dead+" for dead letters")
 	app.CompleteFlag(cmd, "kind", notify.Kinds()...)
 	a.AddPipelinesFlag(cmd, &opts.Pipelines, "only these pipelines; default: all")
 	flags.StringVar(&opts.Format, "format", notify.CloudEvents, notify.CloudEvents+" or "+notify.Text)
-	flags.StringVar(&opts.Template, "template", "", "what to say with --format "+notify.Text)
-	flags.StringVar(&opts.Name, "name", "default", "under which it keeps its place on the bus")
-	flags.DurationVar(&opts.Timeout, "timeout", 0, "how long the webhook may take to answer, 20s at most (default 10s)")
+	flags.StringVar(&opts.Template, "template", "", "template of the text, with --format "+notify.Text)
+	flags.StringVar(&opts.Name, "name", "default", "name of its position on the bus")
+	flags.DurationVar(&opts.Timeout, "timeout", 0, "how long to wait for the webhook's answer, 20s at most (default 10s)")
 	flags.BoolVar(&try, "try", false, "send one test event, print the result, and end")
 	listen = listenFlag(cmd)
 	return cmd
@@ -86,7 +86,7 @@ func runNotify(ctx context.Context, a *app.App, opts notify.Options, try bool, l
 		if err := n.Try(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Notes(), "the webhook has taken a test event")
+		fmt.Fprintln(a.Notes(), "the webhook accepted a test event")
 		return nil
 	}
 	return operate(ctx, a, "notify", listen, func(ctx context.Context, o *operated) error {

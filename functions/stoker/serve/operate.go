@@ -30,7 +30,7 @@ type operated struct {
 
 // listenFlag adds the flag for the address of a long-running command's probes.
 func listenFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("listen", "", "host:port where it serves /healthz, /readyz and /metrics; default: nowhere (STOKER_LISTEN)")
+	return cmd.Flags().String("listen", "", "host:port for /healthz, /readyz and /metrics; default: none (STOKER_LISTEN)")
 }
 
 // operate runs do, with the telemetry that OpenTelemetry's variables and --listen configure.

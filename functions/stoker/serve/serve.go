@@ -32,7 +32,7 @@ func newDispatch(a *app.App) *cobra.Command {
 		Use:         "dispatch",
 		Annotations: app.Info{Role: access.Dispatcher}.Annotations(),
 		Short:       "Run a dispatcher",
-		Long:        "Joins events to runs and puts the jobs of complete runs on the queue, until it is interrupted.",
+		Long:        "Joins events to runs and enqueues the jobs of complete runs, until it is interrupted.",
 		Args:        app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return operate(cmd.Context(), a, "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(ctx, a, o) })

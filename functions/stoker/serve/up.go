@@ -38,8 +38,8 @@ func newUp(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Run bus, store, dispatcher, worker and console",
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
-			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.\n" +
-			"The page's address serves /healthz, /readyz and /metrics too.",
+			"Servers listen on loopback only. Data is kept in the data folder, where other commands find the stack.\n" +
+			"The console's address also serves /healthz, /readyz and /metrics.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bridged, err := withBridge()
@@ -61,11 +61,11 @@ func newUp(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: that of last time if it is free, else any")
-	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: that of last time if it is free, else any")
-	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "where the web page is served, any port of loopback if that one is taken; off: nowhere")
+	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: the previous one if it is free, else any")
+	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: the previous one if it is free, else any")
+	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "address of the console, or any loopback port if it is in use; off: no console")
 	warm.Add(cmd)
-	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
+	cmd.Flags().IntVar(&slots, "slots", 1, "concurrent jobs; 0: none, for separate workers")
 	app.SetElsewhere(cmd, "slots", settings.WorkerSlots)
 	withBridge = upBridge(cmd)
 	listen = listenFlag(cmd)
@@ -93,7 +93,7 @@ func WithStack(ctx context.Context, a *app.App, options stack.Options, do func(c
 	}
 	err := stack.With(ctx, options, do)
 	if errors.Is(err, local.ErrInUse) {
-		return fmt.Errorf("%w: use it as it is, or --data FOLDER for another", err)
+		return fmt.Errorf("%w: use that stack, or start another with --data FOLDER", err)
 	}
 	return err
 }

@@ -50,24 +50,24 @@ func newWorker(a *app.App) *cobra.Command {
 		Long: "Claims jobs from the queue and executes them until it is interrupted. With --once it executes at most one job and exits,\n" +
 			"for scalers that start workers from zero. --functions and --classes must then be those of the queue that the\n" +
 			"scaler watches, and --wait longer than a lease (30s): the job of a killed worker is redelivered after that.\n\n" +
-			"On SIGTERM or Ctrl-C it makes its modules write checkpoints, returns its jobs to the queue and exits within --grace, of\n" +
-			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
-			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
-			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
-			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even loopback. STOKER_MODULE_PROCESSES (8192),\n" +
-			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
+			"On SIGTERM or Ctrl-C it asks its modules to write checkpoints, returns its jobs to the queue and exits within --grace.\n" +
+			"A module gets three fifths of that time. Set terminationGracePeriodSeconds or TimeoutStopSec to more than --grace.\n\n" +
+			"The worker enforces memory limits, or the kernel does if STOKER_CGROUP names a cgroup in which the worker may create others:\n" +
+			"own, for the worker's cgroup (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
+			"On Linux, STOKER_MODULE_NETWORK=none gives modules no network, not even loopback. STOKER_MODULE_PROCESSES (8192),\n" +
+			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) are limits of each module.\n\n" +
 			"If the kernel has Landlock, modules write only to their own folders and can't read files that usually hold credentials.\n" +
-			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
-			"PATH. STOKER_MODULE_SANDBOX=required makes Landlock mandatory, off disables it; stoker doctor shows what this machine has.\n" +
-			"STOKER_MODULE_WARM=any allows processes that are kept ready to run code of pipelines, which then reaches the folders of other jobs.\n" +
-			"STOKER_MODULE_USER=on has each process of a module run under a user and a group of its own, as a worker that is root can:\n" +
-			"the kernel then keeps it from the worker and from other jobs. A range like 70000-70499 names the user IDs; nobody else may have\n" +
-			"them. Their way to Python, to Go and to the caches must be open to all users.\n" +
+			"STOKER_MODULE_HIDE adds paths that they can't read, and STOKER_MODULE_WRITE paths that they can write, separated as in\n" +
+			"PATH. STOKER_MODULE_SANDBOX=required makes Landlock mandatory, off disables it; stoker doctor shows whether this machine has it.\n" +
+			"STOKER_MODULE_WARM=any lets warm processes run code of pipelines, which can then access the folders of other jobs.\n" +
+			"STOKER_MODULE_USER=on runs each process of a module under a user and a group of its own, if the worker runs as root:\n" +
+			"the kernel then separates it from the worker and from other jobs. A range like 70000-70499 sets the user IDs; no other account may\n" +
+			"have them. All users must have access to Python, Go and the caches.\n" +
 			"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
-			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
-			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
-			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +
-			"--inputs s3://uploads/acme,s3://modules restricts reads to these and --root, whatever address an event or a pipeline names.\n\n" + hostsHelp,
+			"Graphs that events name (transform_graph, base_model) may contain only the ops that models need. STOKER_GRAPH_OPS=A,B\n" +
+			"allows more. These graphs and the models that modules write are checked in a child process, within the job's memory and time limits.\n" +
+			"STOKER_MAX_RECORD_MIB (256) is the maximum size of a record of Examples.\n\n" +
+			"--inputs s3://uploads/acme,s3://modules restricts reads to these addresses and --root, whatever events and pipelines name.\n\n" + hostsHelp,
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -83,12 +83,12 @@ func newWorker(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&f.once, "once", false, "work on one job at most, then leave")
+	cmd.Flags().BoolVar(&f.once, "once", false, "execute one job at most, then exit")
 	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
-	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
-	cmd.Flags().StringSliceVar(&f.functions, "functions", allFunctions(), "kinds of jobs it takes")
-	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
-	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
+	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "time to exit after SIGTERM or Ctrl-C")
+	cmd.Flags().StringSliceVar(&f.functions, "functions", allFunctions(), "kinds of jobs to claim")
+	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of jobs to claim")
+	cmd.Flags().IntVar(&f.slots, "slots", 1, "concurrent jobs")
 	f.warm.Add(cmd)
 	f.hostsFlags.add(cmd)
 	app.SetElsewhere(cmd, "functions", settings.WorkerFunctions)
@@ -270,7 +270,7 @@ func leaveWithin(ctx context.Context, grace time.Duration, do func(context.Conte
 	case err := <-returned:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("still at work %s after the signal to stop; another worker has the job when its lease has run out", grace)
+		return fmt.Errorf("still running %s after the signal to stop; another worker gets the job after its lease expires", grace)
 	}
 }
 
@@ -287,7 +287,7 @@ type storeProbe struct {
 // returns nil when ctx has ended: then the worker is stopping, and has no job.
 func (p *storeProbe) await(ctx context.Context) error {
 	err := storage.AwaitProbe(ctx, p.store, p.root, func(err error, wait time.Duration) {
-		p.log.WarnContext(ctx, "object store is not available; probing again", "again_in", wait, "error", err)
+		p.log.WarnContext(ctx, "object store unavailable; retrying", "again_in", wait, "error", err)
 	})
 	switch {
 	case err == nil:
@@ -299,7 +299,7 @@ func (p *storeProbe) await(ctx context.Context) error {
 	return exit.Unreachable(fmt.Errorf("object store: %w", err))
 }
 
-var errNotProbed = errors.New("object store is not probed yet")
+var errNotProbed = errors.New("object store has not answered yet")
 
 // need is for readiness: a worker is ready once its store has passed the probe, and while the store
 // answers.

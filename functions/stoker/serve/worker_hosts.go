@@ -51,7 +51,7 @@ func (f *hostsFlags) several() bool { return len(f.hosts) > 0 }
 func (f *workerFlags) checkHosts() error {
 	if !f.several() {
 		if f.rank >= 0 {
-			return exit.Usage(errors.New("--rank: it is an index into --hosts, which is missing"))
+			return exit.Usage(errors.New("--rank: it needs --hosts, of which it is an index"))
 		}
 		return nil
 	}
@@ -63,15 +63,15 @@ func (f *workerFlags) checkHosts() error {
 	case slices.Equal(f.functions, allFunctions()):
 		f.functions = []string{train}
 	case !slices.Equal(f.functions, []string{train}):
-		return exit.Usage(fmt.Errorf("--functions %s: several hosts train one model, and do nothing else: expected %s", strings.Join(f.functions, ","), train))
+		return exit.Usage(fmt.Errorf("--functions %s: workers with --hosts claim only train jobs: expected %s", strings.Join(f.functions, ","), train))
 	}
 	switch {
 	case f.slots != 1:
-		return exit.Usage(fmt.Errorf("--slots %d: several hosts work on one job at a time", f.slots))
+		return exit.Usage(fmt.Errorf("--slots %d: workers with --hosts run one job at a time: expected 1", f.slots))
 	case f.gather <= 0:
 		return exit.Usage(fmt.Errorf("--gather %s: expected more than 0s", f.gather))
 	case os.Getenv("STOKER_MODULE_NETWORK") == "none":
-		return exit.Usage(errors.New("STOKER_MODULE_NETWORK=none: modules on several hosts have to reach each other"))
+		return exit.Usage(errors.New("STOKER_MODULE_NETWORK=none: modules on several hosts need the network to exchange data"))
 	}
 	if err := f.options(nil).Check(); err != nil {
 		return exit.Usage(fmt.Errorf("--hosts and --rank: %w", err))
@@ -122,7 +122,7 @@ func (f *hostsFlags) whole(leader *multihost.Leader) func(context.Context) error
 		return nil
 	}
 	return func(ctx context.Context) error {
-		ctx, stop := context.WithTimeoutCause(ctx, f.gather, fmt.Errorf("not there within --gather %s", f.gather))
+		ctx, stop := context.WithTimeoutCause(ctx, f.gather, fmt.Errorf("not all hosts joined within --gather %s", f.gather))
 		defer stop()
 		return leader.Whole(ctx)
 	}

@@ -26,7 +26,7 @@ func TestAWorkerLeavesWithinItsGraceTimeWhateverItIsAt(t *testing.T) {
 		says  string
 	}{
 		"it hands back in time": {7 * time.Second, 7 * time.Second, "handed back"},
-		"it does not":           {time.Hour, 25 * time.Second, "still at work 25s after the signal to stop"},
+		"it does not":           {time.Hour, 25 * time.Second, "still running 25s after the signal to stop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -143,7 +143,7 @@ func (s *Stack) run(ctx context.Context, opts Options, servers *local.Servers, d
 func (s *Stack) withFunctions(opts Options, bus events.Bus, do func(...worker.Function) error) (err error) {
 	work := filepath.Join(opts.DataDir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("make a folder to work in: %w", err)
+		return fmt.Errorf("create a working directory: %w", err)
 	}
 	workspaces, err := scratch.Open(work, nil)
 	if err != nil {

@@ -52,7 +52,7 @@ func newStudiesBest(a *app.App) *cobra.Command {
 
 func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 	if len(best) == 0 {
-		terminal.Row(w, "no trial is completed: "+d.counts())
+		terminal.Row(w, "no trial is completed yet: "+d.counts())
 	}
 	for _, trial := range best {
 		terminal.Row(w, "trial", trial.Trial)
@@ -88,7 +88,7 @@ func newStudiesExport(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == "" && !asCSV && !asJSON {
-				return exit.Usage(errors.New("export to where? say --to DIR, --csv or --json"))
+				return exit.Usage(errors.New("expected --to DIR, --csv or --json"))
 			}
 			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Read(ctx, bus, study)

@@ -85,7 +85,7 @@ func followStudy(ctx context.Context, a *app.App, bus events.Bus, study events.S
 		return exit.ErrOver
 	})
 	if err := watching.Wait(); !errors.Is(err, exit.ErrOver) || ctx.Err() != nil {
-		return exit.Interrupted(ctx, err, fmt.Sprintf("study %s goes on", terminal.ShortID(study.ID)))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("study %s continues", terminal.ShortID(study.ID)))
 	}
 	if err := view.end(d); err != nil {
 		return err

@@ -46,8 +46,8 @@ func newStudiesShow(a *app.App) *cobra.Command {
 			Always: "study pipeline state algorithm objectives counts best trials", Optional: "max_trials parallel begun last finished",
 		}.Annotations(),
 		Short: "Show a study: its state and its trials",
-		Long: "Shows the state of a study. With --follow it continues until the study has ended: a live table on a terminal, elsewhere a line for\n" +
-			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",
+		Long: "Shows the state of a study. With --follow it continues until the study has ended: with a live table on a terminal, else with a line for\n" +
+			"each trial that ends; with -o json it prints the whole study at the end. If the study fails, the exit status is 1.",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ func newStudiesShow(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the study has ended")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing until the study has ended")
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func (d studyDetail) what() string {
 	case studyWaiting:
 		return ": for a worker"
 	case studyEnding:
-		return fmt.Sprintf(": %s; %s left to end", d.Finished.Why.InWords(), trials(d.Counts.Running))
+		return fmt.Sprintf(": %s; %s still running", d.Finished.Why.InWords(), trials(d.Counts.Running))
 	case studyFinished, studyFailed:
 		words := ": " + d.Finished.Why.InWords()
 		switch {

@@ -30,8 +30,8 @@ func newStudies(a *app.App) *cobra.Command {
 		}.Annotations(),
 		Short: "List, show, stop and export studies",
 		Long: "Lists the searches for hyperparameters. Subcommands show, stop and export one.\n\n" +
-			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
-			"A search that a module makes by itself, with KerasTuner in one job, has no log and is not listed.",
+			"A study is named by PIPELINE/RUN, by a prefix of its id, or by its pipeline alone for that pipeline's newest study.\n" +
+			"A search that a module runs inside one job, for example with KerasTuner, has no log and is not listed.",
 		Args: app.NoArguments,
 		RunE: list.RunE,
 	}
@@ -185,7 +185,7 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Use:         "stop STUDY",
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Stop a study; keep its best trial",
-		Long: "Ends a study: no more trials are started, running ones stop with their current metrics, and the best so far is published as\n" +
+		Long: "Ends a study: no more trials start, running trials stop with their current metrics, and the best trial so far is published as\n" +
 			"if the search had ended. To discard the result, cancel the run.",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
@@ -209,7 +209,7 @@ func newStudiesStop(a *app.App) *cobra.Command {
 func stoppedWords(l studyLine) string {
 	words := fmt.Sprintf("study %s of pipeline %s is stopped", terminal.ShortID(l.Study), l.Pipeline)
 	if l.Counts.Running > 0 {
-		words += "; running still, and asked to end: " + trials(l.Counts.Running)
+		words += "; still running, but asked to stop: " + trials(l.Counts.Running)
 	}
 	if l.Best == "" {
 		return words + "; none is completed yet"

@@ -105,7 +105,7 @@ func convertTable(ctx context.Context, path, folder string, o examplegen.Options
 
 // runTable runs the child, which reads the question from standard input, and kills it after limit.
 func runTable(ctx context.Context, path, folder string, question []byte, limit time.Duration, command ...string) error {
-	late := fmt.Errorf("%s: reading it took more than %s and was stopped: cut the file into several, or write it anew if it should not take that long", path, limit)
+	late := fmt.Errorf("%s: stopped because reading took more than %s: split the file, or write it again if it is small", path, limit)
 	inTime, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
 	var stderr complaint
@@ -118,9 +118,9 @@ func runTable(ctx context.Context, path, folder string, question []byte, limit t
 	case inTime.Err() != nil:
 		return context.Cause(inTime)
 	case err != nil && stderr.memory():
-		return fmt.Errorf("%s: reading it takes more than %d GiB of memory: the file is damaged, or its row groups and pages are too large: write it anew with smaller ones", path, tableMemory>>30)
+		return fmt.Errorf("%s: reading takes more than %d GiB of memory: the file is damaged, or its row groups and pages are too large: write it again with smaller ones", path, tableMemory>>30)
 	case err != nil:
-		return fmt.Errorf("%s: reading it ended a process (%w): the file is damaged: write it anew", path, err)
+		return fmt.Errorf("%s: the process that read it died (%w): the file is damaged: write it again", path, err)
 	}
 	return nil
 }

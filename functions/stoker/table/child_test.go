@@ -51,13 +51,13 @@ func TestTheChildOfATableIsBoundedInTimeAndMemory(t *testing.T) {
 	run := func(limit time.Duration, script string) error {
 		return runTable(t.Context(), "a.parquet", t.TempDir(), nil, limit, sh, "-c", script)
 	}
-	if err := run(50*time.Millisecond, "sleep 1000"); err == nil || !strings.Contains(err.Error(), "a.parquet: reading it took more than 50ms and was stopped: cut the file") {
+	if err := run(50*time.Millisecond, "sleep 1000"); err == nil || !strings.Contains(err.Error(), "a.parquet: stopped because reading took more than 50ms: split the file") {
 		t.Errorf("time: %v", err)
 	}
 	if err := run(time.Hour, "echo 'fatal error: runtime: out of memory' >&2; exit 2"); err == nil || !strings.Contains(err.Error(), "takes more than 8 GiB of memory") {
 		t.Errorf("memory: %v", err)
 	}
-	if err := run(time.Hour, "exit 2"); err == nil || !strings.Contains(err.Error(), "ended a process (exit status 2)") {
+	if err := run(time.Hour, "exit 2"); err == nil || !strings.Contains(err.Error(), "the process that read it died (exit status 2)") {
 		t.Errorf("end: %v", err)
 	}
 	if err := run(time.Hour, "yes | head -c 10000000 >&2; exit 0"); err != nil {

@@ -10,11 +10,11 @@ import (
 func limitMemory(bytes uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &now); err != nil {
-		return fmt.Errorf("look at the limit of memory: %w", err)
+		return fmt.Errorf("read the memory limit: %w", err)
 	}
 	now.Cur = min(now.Cur, bytes)
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &now); err != nil {
-		return fmt.Errorf("limit memory: %w", err)
+		return fmt.Errorf("set the memory limit: %w", err)
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // TableHelp describes what is made from a table.
-const TableHelp = "A table (" + examplegen.Formats + ") becomes Examples as TFX's CsvExampleGen makes them: the first row of a CSV file names the columns, a\n" +
-	"type is that of all cells of a column, an empty cell is a missing value, and two of three rows are train, by a hash of the row.\n" +
-	"A Parquet file becomes what ParquetExampleGen makes of it: a column holds primitives or lists of them, a null is a missing value, and times are\n" +
-	"microseconds since 1970. It is read in a process that has 8 GiB of memory, and 10 minutes and a second for each 256 KiB."
+const TableHelp = "A table (" + examplegen.Formats + ") is converted to Examples as TFX's CsvExampleGen does: the first row of a CSV file names the columns, a\n" +
+	"column's type fits all its cells, an empty cell is a missing value, and a hash of each row puts two of three rows into train.\n" +
+	"A Parquet file is converted as ParquetExampleGen does: a column holds primitives or lists of them, a null is a missing value, and times are\n" +
+	"microseconds since 1970. The process that reads it has 8 GiB of memory, and 10 minutes plus a second for each 256 KiB."
 
 // SplitFlags select the split of each row of a table.
 type SplitFlags struct{ split, column string }
@@ -32,14 +32,14 @@ func (s SplitFlags) Given() bool { return s.split != "" || s.column != "" }
 
 // Lacks returns the error for a table without rows in a split that a module needs.
 func (s SplitFlags) Lacks(table, split string) error {
-	const needed = "%s gets no split %s: a module is tried on the splits train and eval"
+	const needed = "%s gives no split %s: trying a module needs the splits train and eval"
 	switch {
 	case s.column != "":
-		return fmt.Errorf("--split-column: "+needed+", which have to be named in that column", table, split)
+		return fmt.Errorf("--split-column: "+needed+": name both in that column", table, split)
 	case s.split != "":
 		return fmt.Errorf("--split: "+needed+", as in train:2,eval:1", table, split)
 	}
-	return fmt.Errorf("--examples: "+needed+", and it has too few rows", table, split)
+	return fmt.Errorf("--examples: "+needed+": it has too few rows", table, split)
 }
 
 func (s SplitFlags) options() (o examplegen.Options, err error) {
@@ -71,6 +71,6 @@ func ExamplesOf(ctx context.Context, a *app.App, path string, split SplitFlags) 
 		remove()
 		return "", func() {}, err
 	}
-	a.Logger().Info("made Examples of a table", "table", path, "records", report.Splits, "features", len(report.Columns))
+	a.Logger().Info("table converted to Examples", "table", path, "records", report.Splits, "features", len(report.Columns))
 	return folder, remove, nil
 }

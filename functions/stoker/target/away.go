@@ -20,11 +20,11 @@ func (t Target) Help(err error) string {
 	case hint != "":
 		return hint
 	case asksForCertificate(err):
-		return "it asks for a certificate that it trusts: --nats-cert FILE and --nats-key FILE (NATS_CERT, NATS_KEY)"
+		return "it requires a client certificate that it trusts: --nats-cert FILE and --nats-key FILE (NATS_CERT, NATS_KEY)"
 	case t.IsLocal:
-		return "no stack answers where the data folder says; start `" + t.up + "`"
+		return "the local stack of this data folder does not answer; start `" + t.up + "`"
 	case errors.Is(err, events.ErrRefused):
-		return "`stoker config` shows whose credentials are used"
+		return "`stoker config` shows the credentials in use"
 	}
 	return fmt.Sprintf("is %s right? `stoker config` shows where the setting comes from", t.BusName())
 }

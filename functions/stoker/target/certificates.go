@@ -76,13 +76,13 @@ func readable(key, file string) error {
 // is the setting that names certificates.
 func hint(err error, trust string) string {
 	if other, ok := errors.AsType[x509.HostnameError](err); ok {
-		return fmt.Sprintf("the server's certificate is for %s: reach it by such a name, or have it signed for this one", namesOf(other.Certificate))
+		return fmt.Sprintf("the server's certificate is for %s: use one of these names in the address, or get a certificate for this one", namesOf(other.Certificate))
 	}
 	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok && bad.Reason == x509.Expired {
-		return "the server's certificate must be renewed, or this machine's clock is wrong"
+		return "renew the server's certificate, or correct this machine's clock"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return trust + " names the certificates to trust"
+		return trust + " sets the certificates to trust"
 	}
 	return ""
 }

@@ -27,8 +27,8 @@ func newDemo(a *app.App) *cobra.Command {
 		Use:         "demo",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Train a model from one event on this machine",
-		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
-			"upstream would publish, and shows the resulting model. With -o json it prints only the event of the trained model.",
+		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events of\n" +
+			"an upstream component, and shows the resulting model. With -o json it prints only the event of the trained model.",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.CheckCompute(); err != nil {
@@ -46,7 +46,7 @@ func newDemo(a *app.App) *cobra.Command {
 			return exit.Interrupted(cmd.Context(), err, "data stays in "+a.DataDir)
 		},
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does, with the console")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep running, like up, with the console")
 	return cmd
 }
 
@@ -124,7 +124,7 @@ func demoNote(trained *events.ModelTrained) string {
 	if !trained.Cached {
 		return ""
 	}
-	return " (nothing was trained: an earlier run has the same inputs, module and settings; an empty --data folder trains anew)"
+	return " (nothing was trained: an earlier run has the same inputs, module and settings; use an empty --data folder to train again)"
 }
 
 // demoNext returns the address of the console, and three commands for a newcomer, ready to be

@@ -41,20 +41,20 @@ type tryFlags struct {
 func (t *tryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval, or a table")
-	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already, but for --raw")
-	flags.BoolVar(&t.raw, "raw", false, "with --transform-graph: the examples are raw, and the module sends them through it")
+	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples are already transformed, unless --raw")
+	flags.BoolVar(&t.raw, "raw", false, "with --transform-graph: the examples are raw, and the module transforms them")
 	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt, or its folder; default: the one inside the transform graph")
 	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt, or its folder")
 	flags.StringVar(&t.baseModel, "base-model", "", "model to start from: folder of a Model artifact, a SavedModel or a checkpoint")
 	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
-	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
-	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides, and Keras's fit of a dataset that repeats never ends")
+	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; it must not exist yet")
+	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides (Keras's fit never ends with a repeated dataset)")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
-	flags.StringSliceVar(&t.exports, "exports", nil, "formats in addition to the SavedModel: some of "+strings.Join(module.Formats(), ", "))
-	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
-	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
-	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
-	flags.StringVar(&t.model, "model", pipeline.ModelSaved, "what it must leave: saved_model, or any model that is not empty")
+	flags.StringSliceVar(&t.exports, "exports", nil, "formats to write in addition to the SavedModel: some of "+strings.Join(module.Formats(), ", "))
+	flags.Int64Var(&t.seed, "seed", 0, "random seed")
+	flags.BoolVar(&t.force, "force", false, "replace the output of an earlier try in --to")
+	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and exit")
+	flags.StringVar(&t.model, "model", pipeline.ModelSaved, "required output: saved_model, or any model that is not empty")
 	t.split.Add(flags)
 	t.addPython(flags)
 	t.searchFlags.add(flags)
@@ -214,7 +214,7 @@ func (t *tryFlags) checkTo() error {
 		return nil
 	}
 	if !t.force {
-		return exit.Usage(fmt.Errorf("--to %s: is there already: remove it, or give --force or another --to", t.to))
+		return exit.Usage(fmt.Errorf("--to %s: it already exists: remove it, or give --force or another --to", t.to))
 	}
 	entries, err := os.ReadDir(t.to)
 	if err != nil {
@@ -223,7 +223,7 @@ func (t *tryFlags) checkTo() error {
 	for _, entry := range entries {
 		made := entry.Name() == triedLog || entry.IsDir() && slices.Contains([]string{"model", "model_run", "working", "trials", triedBest, triedResults}, entry.Name())
 		if !made {
-			return exit.Usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
+			return exit.Usage(fmt.Errorf("--to %s: it holds %s, which no try wrote: give another --to", t.to, entry.Name()))
 		}
 	}
 	return nil
@@ -232,7 +232,7 @@ func (t *tryFlags) checkTo() error {
 func isFolder(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is no folder", path)
+		return fmt.Errorf("%s is not a folder", path)
 	}
 	return err
 }

@@ -24,9 +24,9 @@ func newFromTFX(a *app.App) *cobra.Command {
 		Use:         "from-tfx PIPELINE.PY",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Convert a TFX pipeline to a pipeline file",
-		Long: "Runs a file of TFX's pipeline DSL with a tfx that only records, and prints the pipeline file of its Trainer and Tuner. An argument that\n" +
-			"has no equivalent is a comment that begins with warning, or an error with its line; infra/docs/from-tfx.md has the table.\n\n" +
-			"Neither tfx nor TensorFlow need be installed, only Python: that of STOKER_PYTHON, else python3. The file is run as untrusted code: if\n" +
+		Long: "Runs a file of TFX's pipeline DSL with a tfx package that only records, and prints the pipeline file of its Trainer and Tuner. An\n" +
+			"argument without an equivalent becomes a comment that begins with warning, or an error with its line: see infra/docs/from-tfx.md.\n\n" +
+			"It needs Python (STOKER_PYTHON, else python3), but neither tfx nor TensorFlow. The file is run as untrusted code: if\n" +
 			"the kernel has Landlock and namespaces it writes no file, reads no credentials and has no network.",
 		Example: "  stoker from-tfx penguin_pipeline.py --to penguin.yaml && stoker apply penguin.yaml --upload",
 		Args:    app.Exactly(1, "a Python file"),
@@ -64,7 +64,7 @@ func fromTFX(ctx context.Context, a *app.App, path string, o tfxdsl.Options) ([]
 		return nil, err
 	}
 	if !recorded.Isolated {
-		fmt.Fprintf(a.Notes(), "%s ran with a network: this system lets this user make no network namespace\n", path)
+		fmt.Fprintf(a.Notes(), "%s ran with network access: this system does not let this user create a network namespace\n", path)
 	}
 	text, err := recorded.Pipeline()
 	for _, warning := range tfxdsl.Warnings(text) {

@@ -27,15 +27,15 @@ func newInspect(a *app.App) *cobra.Command {
 		Long: "Describes a file or a folder, on this machine or in the store, by its content:\n\n" +
 			"  Examples            splits, records, payload, features, and a few rows\n" +
 			"  schema, statistics  a line for each feature\n" +
-			"  transform graph     inputs, outputs, vocabularies, ops, and whether Stoker executes it without TensorFlow\n" +
-			"  Model, SavedModel   formats, signatures, variables, assets, ops; how Stoker came to it\n" +
+			"  transform graph     inputs, outputs, vocabularies, ops, and whether Stoker can execute it without TensorFlow\n" +
+			"  Model, SavedModel   formats, signatures, variables, assets, ops; how Stoker made it\n" +
 			"  checkpoint          variables\n" +
 			"  .tflite, .onnx      inputs, outputs, ops\n" +
-			"  what a Tuner left   values, search space, trials\n" +
+			"  output of a Tuner   values, search space, trials\n" +
 			"  event files         runs, tags, last values, hyperparameters\n" +
-			"  a folder of these   what is in it\n\n" +
-			"Large files are streamed: records are counted in the first --limit bytes of an artifact, and the output says if there are more.\n" +
-			"Files in the store that must be read whole are copied here and removed afterwards, at most --limit bytes.",
+			"  a folder of these   its contents\n\n" +
+			"Large files are streamed: records are counted in the first --limit bytes of an artifact, and the output notes if there are more.\n" +
+			"Files in the store that must be read whole are copied to this machine and removed afterwards, at most --limit bytes.",
 		Example: "  stoker inspect ./examples --rows 3 --split eval\n" +
 			"  stoker inspect s3://stoker/demo/penguin/transform_graph\n" +
 			"  stoker inspect ./model -o json | jq '.model.formats[].saved_model.signatures'",

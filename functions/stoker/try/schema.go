@@ -48,7 +48,7 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 		Use:         "infer PATH|TABLE|s3://BUCKET/KEY",
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Infer the schema of Examples, like SchemaGen",
-		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen makes of them:\n" +
+		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen would infer:\n" +
 			"infer_schema of TensorFlow Data Validation for the train split, update_schema for the others.\n\n" +
 			"  type       INT, FLOAT or BYTES\n" +
 			"  presence   min_fraction 1 if all records have the feature\n" +
@@ -56,8 +56,8 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 			"  struct     ##SEQUENCE##: the feature_lists of tf.SequenceExamples\n" +
 			"  domain     true and false, strings of integers, or up to --max-string-domain words\n\n" +
 			"Records are streamed. Beyond TensorFlow Data Validation, all values decide about a domain, not the 1,000 most frequent ones.\n" +
-			"A feature that a later split lacks is marked DEPRECATED, as there, and a note says so.\n\n" +
-			"Of a table (.csv or .parquet) the schema is that of the Examples that `stoker upload` makes of it.",
+			"As there, a feature that a later split lacks is marked DEPRECATED, with a note.\n\n" +
+			"For a table (.csv or .parquet) it infers the schema of the Examples to which `stoker upload` converts the table.",
 		Example: "  stoker schema infer ./examples --to schema.pbtxt\n" +
 			"  stoker schema infer penguins.csv --to schema.pbtxt\n" +
 			"  stoker try builtin:dnn --examples ./examples --schema schema.pbtxt --train-steps 100 --config '{\"label\": \"species\"}'",
@@ -89,7 +89,7 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "file for the schema instead of standard output")
-	cmd.Flags().IntVar(&o.MaxStringDomain, "max-string-domain", o.MaxStringDomain, "distinct strings of a feature that make a domain, up to 1000")
+	cmd.Flags().IntVar(&o.MaxStringDomain, "max-string-domain", o.MaxStringDomain, "most distinct strings of a feature that become a domain, up to 1000")
 	cmd.Flags().BoolVar(&o.NoShape, "no-shape", false, "infer value counts instead of shapes")
 	return cmd
 }

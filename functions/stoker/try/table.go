@@ -20,7 +20,7 @@ func tryTable(ctx context.Context, a *app.App, t *tryFlags) (remove func(), err 
 	remove = func() {}
 	if info, err := os.Stat(t.examples); err != nil || info.IsDir() {
 		if t.split.Given() && err == nil {
-			return remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", t.examples))
+			return remove, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables, and %s is a folder", t.examples))
 		}
 		return remove, nil // a missing folder is reported later
 	}
@@ -28,9 +28,9 @@ func tryTable(ctx context.Context, a *app.App, t *tryFlags) (remove func(), err 
 	case !examplegen.Known(t.examples):
 		return remove, exit.Usage(fmt.Errorf("--examples %s: expected a folder with Split-train and Split-eval, or a table (%s)", t.examples, examplegen.Formats))
 	case t.assignmentOnly:
-		return remove, exit.Usage(fmt.Errorf("--assignment: the Examples that %s becomes are gone when this command ends", t.examples))
+		return remove, exit.Usage(fmt.Errorf("--assignment: the Examples made from %s are removed when this command ends: give a folder of Examples", t.examples))
 	case t.transformGraph != "" && !t.raw:
-		return remove, exit.Usage(fmt.Errorf("--examples %s: a table has raw examples: give --raw with --transform-graph", t.examples))
+		return remove, exit.Usage(fmt.Errorf("--examples %s: a table holds raw examples: add --raw to --transform-graph", t.examples))
 	}
 	folder, remove, err := table.ExamplesOf(ctx, a, t.examples, t.split)
 	if err != nil {

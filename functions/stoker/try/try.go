@@ -61,10 +61,10 @@ func newTry(a *app.App) *cobra.Command {
 		Use:         "try MODULE",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Train or tune a module on local files",
-		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
-			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
-			"With --tune it searches for hyperparameters instead, in one slot, and leaves what a tune job publishes: best_hyperparameters,\n" +
-			"for --hyperparameters of the next try, and tuner_results with all trials.\n\n" + table.TableHelp + " Without --schema it is inferred, as `stoker schema infer` does.",
+		Long: "Runs a module like a worker, on folders of this machine. With --assignment it only prints the module's assignment,\n" +
+			"for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
+			"With --tune it searches for hyperparameters instead, one trial at a time, and writes the outputs of a tune job: best_hyperparameters,\n" +
+			"for --hyperparameters of the next try, and tuner_results with all trials.\n\n" + table.TableHelp + " Without --schema the schema is inferred as by `stoker schema infer`.",
 		Example: `  stoker try builtin:dnn --examples penguins.csv --train-steps 100 --config '{"label": "species"}'
   stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
   stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}' --tune
@@ -164,7 +164,7 @@ func (t tried) table(w io.Writer) {
 // a module may leave out formats in which its model can't be written.
 func checkTried(a module.Assignment, wanted string, unwritten map[string]string) error {
 	if err := modelcheck.CheckModel(a.ServingModelDir, wanted == pipeline.ModelAny); err != nil {
-		return fmt.Errorf("the module wrote no model that can be served: %w", err)
+		return fmt.Errorf("the module wrote no servable model: %w", err)
 	}
 	there := slices.DeleteFunc(slices.Clone(a.Exports), func(format string) bool { _, lacks := unwritten[format]; return lacks })
 	return export.Check(filepath.Dir(a.ServingModelDir), there)
@@ -204,7 +204,7 @@ func reportedOnce(a *app.App, err error, assignment module.Assignment) error {
 // where transformed ones were expected.
 func hinted(err error, a module.Assignment) error {
 	if a.Transformed && strings.Contains(err.Error(), "value is required but could not be found") {
-		return fmt.Errorf("%w; examples that did not go through the transform graph yet need --raw", err)
+		return fmt.Errorf("%w; if the examples are not transformed yet, add --raw", err)
 	}
 	return err
 }
@@ -230,7 +230,7 @@ func findWarmStart(a *app.App, assignment module.Assignment) *warmStarted {
 		err = json.Unmarshal(text, &table)
 	}
 	if err != nil || len(table.Params) == 0 {
-		fmt.Fprintf(a.Notes(), "the module left no table of what it took from --base-model %s (%s.json in model_run): it may not have used it\n",
+		fmt.Fprintf(a.Notes(), "the module did not report what it loaded from --base-model %s (%s.json in model_run): it may not have used the base model\n",
 			assignment.BaseModel, warmstart.TableFile)
 		return nil
 	}
@@ -245,11 +245,11 @@ func (w warmStarted) String() string {
 func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 	flags.StringVar(&t.source.RunFn, "run-fn", "", "of a TFX module: dotted name of the function, like my_module.run_fn")
 	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; "+
-		"default: STOKER_PYTHON, else what stoker python setup made")
-	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto for what it needs")
+		"default: STOKER_PYTHON, else the environment of stoker python setup")
+	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto to detect the version")
 	flags.IntVar(&t.workers, "workers", 1, "of a TFX module: processes that train one model together, by MultiWorkerMirroredStrategy")
 	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package in addition to those of its environment, "+
-		"like humanize>=4; may be given again")
+		"like humanize>=4; repeatable")
 }
 
 // module returns the module as a pipeline would describe it.
@@ -257,7 +257,7 @@ func (t *tryFlags) module(name string) (module.Source, error) {
 	source := t.source
 	source.Path = name
 	if !modules.IsPath(name) && !strings.HasPrefix(name, module.BuiltinPrefix) {
-		return source, exit.Usage(fmt.Errorf("%s: expected builtin:<name> or a path: what is tried lies on this machine", name))
+		return source, exit.Usage(fmt.Errorf("%s: expected builtin:<name> or a path on this machine", name))
 	}
 	var wrong []error
 	keras := []string{module.KerasAuto, module.Keras2, module.Keras3}

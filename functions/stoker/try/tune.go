@@ -37,8 +37,8 @@ type searchFlags struct {
 func (s *searchFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.tune, "tune", false, "search for hyperparameters instead of training, one trial after another")
 	flags.BoolVar(&s.studyOnly, "study", false, "print what --tune would search for, as JSON, and do nothing else")
-	flags.IntVar(&s.trials, "trials", 0, "with --tune: how many at most; default: what the module says")
-	flags.StringVar(&s.algorithm, "algorithm", "", "with --tune: "+strings.Join(tune.Algorithms(), ", ")+"; default: what the module says")
+	flags.IntVar(&s.trials, "trials", 0, "with --tune: maximum number of trials; default: the module's")
+	flags.StringVar(&s.algorithm, "algorithm", "", "with --tune: "+strings.Join(tune.Algorithms(), ", ")+"; default: the module's")
 }
 
 func (s *searchFlags) searches() bool { return s.tune || s.studyOnly }
@@ -47,11 +47,11 @@ func (s *searchFlags) check(a module.Assignment) error {
 	tfx := runner.IsTFX(a.Module.Path)
 	switch {
 	case !s.searches() && (s.trials != 0 || s.algorithm != ""):
-		return exit.Usage(errors.New("--trials and --algorithm are said of a search: add --tune"))
+		return exit.Usage(errors.New("--trials and --algorithm apply only to a search: add --tune"))
 	case s.studyOnly && tfx:
-		return exit.Usage(fmt.Errorf("--study: %s has a tuner_fn, which doesn't say what it searches for before it does", a.Module.Path))
+		return exit.Usage(fmt.Errorf("--study: %s has a tuner_fn, whose search space is known only when it runs", a.Module.Path))
 	case tfx && (s.trials != 0 || s.algorithm != ""):
-		return exit.Usage(fmt.Errorf("--trials and --algorithm: it is for the tuner_fn of %s to say", a.Module.Path))
+		return exit.Usage(fmt.Errorf("--trials and --algorithm: the tuner_fn of %s sets both", a.Module.Path))
 	}
 	return app.Within("trials", s.trials, 0, app.AnyCount)
 }

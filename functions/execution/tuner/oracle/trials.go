@@ -41,7 +41,7 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 		return nil, s.failed("next trial", fmt.Errorf("trial %s is not in the log", id))
 	}
 	if err := s.lay(ctx, study, trial.Parent); err != nil {
-		return nil, s.failed(fmt.Sprintf("lay out trial %s, which trial %s goes on from", trial.Parent, id), err)
+		return nil, s.failed(fmt.Sprintf("create the folder of trial %s, from which trial %s resumes", trial.Parent, id), err)
 	}
 	s.mu.Lock()
 	s.reports[id] = newReport()
@@ -178,7 +178,7 @@ func outcome(ctx context.Context, report *report, trial *oraclepb.Trial, study t
 func failure(ctx context.Context) string {
 	text := said(ctx, FailureKey)
 	if text == "" {
-		return "the trial failed: its process's log says why"
+		return "the trial failed: see the log of its process"
 	}
 	return strings.ToValidUTF8(text[max(0, len(text)-maxFailure):], "")
 }
@@ -206,7 +206,7 @@ func (s *Server) report(trial string, change func(*report)) error {
 	defer s.mu.Unlock()
 	report := s.reports[trial]
 	if report == nil {
-		return status.Errorf(codes.NotFound, "trial %s: does not run here", trial)
+		return status.Errorf(codes.NotFound, "trial %s: it does not run in this job", trial)
 	}
 	change(report)
 	return nil
@@ -262,7 +262,7 @@ func (s *Server) GetTrial(ctx context.Context, r *oraclepb.GetTrialRequest) (*or
 	}
 	trial := study.Trial(r.GetTrialId())
 	if trial == nil {
-		return nil, status.Errorf(codes.NotFound, "trial %s: the study has none", r.GetTrialId())
+		return nil, status.Errorf(codes.NotFound, "trial %s: the study has no such trial", r.GetTrialId())
 	}
 	return &oraclepb.GetTrialResponse{Trial: s.trial(study, trial)}, nil
 }

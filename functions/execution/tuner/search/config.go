@@ -19,7 +19,7 @@ func Config(said []byte, search pipeline.Search) (c tune.Config, err error) {
 	d := json.NewDecoder(bytes.NewReader(said))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return c, checkFailure(fmt.Errorf("study, as the module says it: %w", err))
+		return c, checkFailure(fmt.Errorf("study of the module: %w", err))
 	}
 	if search.Study != nil {
 		if err := override(&c, *search.Study); err != nil {
@@ -46,7 +46,7 @@ func infer(objectives []tune.Objective) error {
 		}
 		direction, known := tune.DirectionOf(o.Name)
 		if !known {
-			return fmt.Errorf("study: objectives: %s: direction: expected min or max: its name doesn't say which", o.Name)
+			return fmt.Errorf("study: objectives: %s: direction: missing, expected min or max, which does not follow from the name", o.Name)
 		}
 		objectives[i].Direction = direction
 	}
@@ -123,7 +123,7 @@ func pointsOf(s space.Space, given []map[string]any) (points []space.Values, err
 	for i, point := range given {
 		for name := range point {
 			if !slices.ContainsFunc(s, func(p space.Parameter) bool { return p.Name == name }) {
-				return nil, fmt.Errorf("points[%d]: %s: is no hyperparameter; expected some of %s", i, name, strings.Join(namesOf(s), ", "))
+				return nil, fmt.Errorf("points[%d]: %s: unknown hyperparameter, expected some of %s", i, name, strings.Join(namesOf(s), ", "))
 			}
 		}
 		var values space.Values

@@ -23,7 +23,7 @@ func TestPointsLieInTheSpace(t *testing.T) {
 		`{"units": 100}`:                 "points[0]: units: 100 is not in the space",
 		`{"model": "rnn"}`:               "points[0]: model: rnn is not in the space",
 		`{"model": "cnn", "filters": 1}`: "points[0]: filters: 1 is not in the space",
-		`{"unit": 8}`:                    "points[0]: unit: is no hyperparameter; expected some of model, units, filters",
+		`{"unit": 8}`:                    "points[0]: unit: unknown hyperparameter, expected some of model, units, filters",
 	} {
 		var given map[string]any
 		if err := json.Unmarshal([]byte(point), &given); err != nil {

@@ -68,10 +68,10 @@ func Completed(study tune.Study, trial string, c Curves, metrics map[string]floa
 			last = curve[len(curve)-1].Value
 		}
 		if raw, there := metrics[o.Name]; there && (math.IsNaN(raw) || math.IsInf(raw, 0)) {
-			return Failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
+			return Failed(trial, fmt.Sprintf("the objective %s is %v", o.Name, raw))
 		}
 		if !there && len(ended.Curves[o.Name]) == 0 {
-			return Failed(trial, fmt.Sprintf("the trial reported no %s, which is an objective; it reported %s", o.Name, names(metrics)))
+			return Failed(trial, fmt.Sprintf("the trial did not report the objective %s; it reported %s", o.Name, names(metrics)))
 		}
 		if !there {
 			ended.Metrics[o.Name] = last

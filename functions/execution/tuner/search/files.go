@@ -57,7 +57,7 @@ func readResults(text []byte) (scores []float64, err error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, errors.New("no trial in it was completed")
+		return nil, errors.New("it has no completed trial")
 	}
 	for i, trial := range list {
 		_, named := trial["trial_id"].(string)
@@ -93,7 +93,7 @@ func readFile[T any](path string, read func([]byte) (T, error)) (value T, err er
 	text, err := runner.ReadInFolder(filepath.Dir(path), filepath.Dir(path), filepath.Base(path), maxBytes)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return value, fmt.Errorf("%s: %w: tuner_fn left none", filepath.Base(path), os.ErrNotExist)
+		return value, fmt.Errorf("%s: %w: tuner_fn wrote none", filepath.Base(path), os.ErrNotExist)
 	case err != nil:
 		return value, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}

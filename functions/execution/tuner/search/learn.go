@@ -143,7 +143,7 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("line %d: more than %d bytes", number, tune.MaxEntryBytes)
 	case err == nil && study.Entries == 0:
-		return errors.New("no entry is in it")
+		return errors.New("it has no entry")
 	default:
 		return err
 	}

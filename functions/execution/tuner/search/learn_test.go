@@ -171,7 +171,7 @@ func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
 		want  string
 	}{
 		"a torn log":   {map[string]string{"study/log.jsonl": older(t) + "{"}, "log.jsonl: line 5"},
-		"an empty log": {map[string]string{"study/log.jsonl": ""}, "log.jsonl: no entry"},
+		"an empty log": {map[string]string{"study/log.jsonl": ""}, "log.jsonl: it has no entry"},
 		"a long line":  {map[string]string{"study/log.jsonl": older(t) + strings.Repeat(" ", tune.MaxEntryBytes+2)}, "log.jsonl: line 5: more than 983040 bytes"},
 		"no results":   {map[string]string{resultsFile: "{}"}, resultsFile},
 		"no values":    {map[string]string{bestFile: "{}"}, bestFile},

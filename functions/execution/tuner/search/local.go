@@ -107,7 +107,7 @@ func (l *local) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	if trial.Parent != "" {
 		parent := filepath.Join(l.Dir, trial.Parent, filepath.Base(assignment.WorkingDir))
 		if err := goOnFrom(l.Dir, parent, assignment.WorkingDir); err != nil {
-			return nil, fmt.Errorf("go on from trial %s: %w", trial.Parent, err)
+			return nil, fmt.Errorf("resume from trial %s: %w", trial.Parent, err)
 		}
 	}
 	monitor := NewMonitor(trial.ID, assignment.Trial.StopPath, Curves{})
@@ -154,7 +154,7 @@ func (l *local) leave() error {
 	case l.study.Finished != nil && l.study.Finished.Why == tune.Failing:
 		return errors.New(l.study.Finished.Message)
 	case len(best) == 0:
-		why := "none was begun"
+		why := "no trial was begun"
 		if n := len(l.study.Trials); n > 0 {
 			why = l.study.Trials[n-1].Message
 		}

@@ -13,7 +13,7 @@ import (
 // NoStudy returns the failure of a job on a study whose log is empty, because the bus has lost it.
 // The next attempt at the tune job begins the study again.
 func NoStudy() error {
-	return events.Fail(events.FailureUnavailable, errors.New("the bus has lost the study's log: the next attempt begins the study again"))
+	return events.Fail(events.FailureUnavailable, errors.New("the bus has lost the study's log: the next attempt restarts the study"))
 }
 
 // Plan returns the entry that a job has to append next, with the end of a try of its own if it has

@@ -25,7 +25,7 @@ type eventError struct {
 	Detail string `json:"detail"`
 }
 
-var busy = problem{Status: http.StatusServiceUnavailable, Detail: "too many requests are in progress: repeat this one"}
+var busy = problem{Status: http.StatusServiceUnavailable, Detail: "too many requests are in progress: repeat this request later"}
 
 func (p *problem) add(index int, f events.Event, err error) {
 	failed := eventError{Index: index, ID: f.ID, Detail: err.Error()}

@@ -55,9 +55,9 @@ func TestEventsWithoutEffectAreRefused(t *testing.T) {
 		status int
 		want   string
 	}{
-		"other data":                         {structured("3", "data", otherData), http.StatusConflict, "has its examples.ready already: event 1, with other data"},
-		"another kind, nothing missing":      {structured("4", "type", `"dev.stoker.transform.ready.v1"`, "data", graph), http.StatusConflict, "has all that it waits for"},
-		"a kind that the pipeline can't use": {structured("5", "type", `"dev.stoker.hparams.ready.v1"`, "run", `"tuesday"`, "data", hparams), http.StatusUnprocessableEntity, "takes no hyperparameters"},
+		"other data":                         {structured("3", "data", otherData), http.StatusConflict, "already has its examples.ready: event 1, with other data"},
+		"another kind, nothing missing":      {structured("4", "type", `"dev.stoker.transform.ready.v1"`, "data", graph), http.StatusConflict, "is complete"},
+		"a kind that the pipeline can't use": {structured("5", "type", `"dev.stoker.hparams.ready.v1"`, "run", `"tuesday"`, "data", hparams), http.StatusUnprocessableEntity, "uses no hyperparameters"},
 		"an unknown pipeline":                {structured("6", "subject", `"pengiun"`), http.StatusUnprocessableEntity, "no pipeline pengiun is applied"},
 	} {
 		if p := w.wantProblem(name, w.post(tt.event, "Content-Type", jsonType), tt.status, ""); !strings.Contains(p.Detail, tt.want) || p.Stored != 0 {

@@ -124,7 +124,7 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 		// Without this, a site whose name resolves to this machine could publish from its pages.
 		return &problem{Status: http.StatusMisdirectedRequest, Detail: "expected a request for localhost, since this endpoint does not authenticate its clients"}
 	case r.URL.Path != "/":
-		return &problem{Status: http.StatusNotFound, Detail: "events are posted to /"}
+		return &problem{Status: http.StatusNotFound, Detail: "expected POST /"}
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		return &problem{Status: http.StatusMethodNotAllowed, Detail: "expected POST"}
@@ -149,20 +149,20 @@ func (e *Endpoint) check(candidates []candidate) *problem {
 	if bad.Status == 0 {
 		return nil
 	}
-	bad.Detail = "none of the request's events is stored: " + bad.Errors[0].Detail
+	bad.Detail = "none of the request's events was stored: " + bad.Errors[0].Detail
 	return &bad
 }
 
 // permits returns why an event must not be published, with the status.
 func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	if !slices.Contains(events.PublishedBy(events.ByUpstream), f.Data.Kind()) {
-		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "one that pipelines take: " + types(), Got: f.Data.Kind().Type()}
+		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "a kind that pipelines use: " + types(), Got: f.Data.Kind().Type()}
 	}
 	if _, err := f.CloudEvent(); err != nil {
 		return http.StatusBadRequest, err
 	}
 	if strings.HasPrefix(f.Source, "/stoker/") {
-		return http.StatusForbidden, &events.Invalid{Field: "source", Expected: "one of your own, not one of Stoker's", Got: f.Source}
+		return http.StatusForbidden, &events.Invalid{Field: "source", Expected: "a source of your own, not one of Stoker's", Got: f.Source}
 	}
 	if len(e.opts.Pipelines) > 0 && !slices.Contains(e.opts.Pipelines, f.Pipeline) {
 		return http.StatusForbidden, &events.Invalid{
@@ -171,7 +171,7 @@ func (e *Endpoint) permits(f events.Event) (status int, err error) {
 	}
 	if len(events.RequestOf(f.Data).PipelineSpec) > 0 {
 		return http.StatusForbidden, &events.Invalid{
-			Field: "data.pipeline_spec", Expected: "none: an event over HTTP can't bring code; name an applied pipeline", Got: "a pipeline",
+			Field: "data.pipeline_spec", Expected: "none: events over HTTP must not contain a pipeline; name an applied one", Got: "a pipeline",
 		}
 	}
 	return 0, nil

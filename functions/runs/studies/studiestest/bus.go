@@ -108,7 +108,7 @@ func (b *Bus) store(study events.Study, body []byte, after uint64) (uint64, erro
 		}
 	}
 	if newest != after {
-		return 0, fmt.Errorf("append to %s behind %d: %w: it is at %d", study.ID, after, events.ErrConflict, newest)
+		return 0, fmt.Errorf("append to %s after entry %d: %w: it is at %d", study.ID, after, events.ErrConflict, newest)
 	}
 	e := events.StudyEntry{Study: study, Sequence: last + 1, Stored: time.Now(), Body: slices.Clone(body)}
 	b.entries = append(b.entries, stored{StudyEntry: e})
