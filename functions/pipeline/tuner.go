@@ -191,8 +191,11 @@ const (
 	// If the module, the structure of schema or transform graph, or the distribution of the data
 	// differ from those of the last search; else its best are reused.
 	TuneChanged When = "changed"
-	tuneEvery        = "every" // if the last search is that old; else its best are reused
 )
+
+// tuneEvery is the key of a When that is a mapping: a run searches if the last search is that old,
+// else the best of that one are reused.
+const tuneEvery = "every"
 
 const everyForm = "every: 7d, or another duration above 0"
 
