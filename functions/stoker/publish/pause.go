@@ -20,8 +20,8 @@ import (
 type paused struct {
 	Pipeline string `json:"pipeline"`
 	Paused   bool   `json:"paused"`
-	Waiting  int    `json:"waiting"` // runs at the gate
-	WentOn   int    `json:"went_on"` // of the waiting runs
+	Waiting  int    `json:"waiting"` // runs that wait for admission
+	Resumed  int    `json:"resumed"` // runs that waited before and no longer do
 }
 
 func newPause(a *app.App) *cobra.Command {
@@ -62,30 +62,31 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 	return cmd
 }
 
-// changeGate also returns how many of the waiting runs continue.
+// changeGate also counts the waiting runs that continue.
 func changeGate(ctx context.Context, bus events.Bus, name string, change gateChange) (paused, error) {
-	before, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
+	index := runs.Open(bus, runs.Options{})
+	before, err := index.ReadAdmission(ctx, name)
 	if err != nil {
 		return paused{}, err
 	}
 	if err := change(ctx, bus, name); err != nil {
 		return paused{}, err
 	}
-	gate, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
-	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
-	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
+	after, err := index.ReadAdmission(ctx, name)
+	resumed := max(0, len(before.Waiting)-len(after.Waiting))
+	return paused{name, after.Paused, len(after.Waiting), resumed}, err
 }
 
 func (p paused) String() string {
 	switch {
 	case p.Paused:
 		return fmt.Sprintf("pipeline %s is paused, %s", p.Pipeline, ofRuns(p.Waiting, "waits", "wait"))
-	case p.WentOn == 0 && p.Waiting == 0:
+	case p.Resumed == 0 && p.Waiting == 0:
 		return fmt.Sprintf("pipeline %s is resumed, no run was held", p.Pipeline)
-	case p.WentOn == 0:
+	case p.Resumed == 0:
 		return fmt.Sprintf("pipeline %s is resumed: %s until a slot is free", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
 	}
-	line := fmt.Sprintf("pipeline %s is resumed: %s", p.Pipeline, ofRuns(p.WentOn, "that was held continues", "that were held continue"))
+	line := fmt.Sprintf("pipeline %s is resumed: %s", p.Pipeline, ofRuns(p.Resumed, "that was held continues", "that were held continue"))
 	if p.Waiting > 0 {
 		line += ", " + ofRuns(p.Waiting, "waits", "wait")
 	}

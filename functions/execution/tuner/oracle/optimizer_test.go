@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// wentOn is how a trial continued another: testdata/optimizer_state.py explains the fields.
-type wentOn struct {
+// continuation describes how a trial continued another: testdata/optimizer_state.py explains the fields.
+type continuation struct {
 	// Distance from the same step of an uninterrupted training; nil if their optimizers differ.
 	Far   *float64
 	Steps int
@@ -18,7 +18,7 @@ type wentOn struct {
 }
 
 // promoted has KerasTuner's Hyperband continue trials, with our driver's help or without.
-func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) (ways map[string]wentOn) {
+func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) (ways map[string]continuation) {
 	t.Helper()
 	script, err := os.ReadFile("testdata/optimizer_state.py")
 	if err != nil {
@@ -34,7 +34,7 @@ func promoted(t *testing.T, run func(testing.TB, string, any, any), carry bool) 
 
 // checkUnbroken checks that the step after a promotion is, to the bit, the one that the training
 // would have made next.
-func checkUnbroken(t *testing.T, ways map[string]wentOn) {
+func checkUnbroken(t *testing.T, ways map[string]continuation) {
 	t.Helper()
 	for way, steps := range map[string]int{"last epoch": 5, "best epoch": 3} {
 		if w := ways[way]; w.Far == nil || *w.Far != 0 || w.Steps != steps {
