@@ -193,8 +193,8 @@ const (
 	TuneChanged When = "changed"
 )
 
-// tuneEvery is the key of a When that is a mapping: a run searches if the last search is that old,
-// else the best of that one are reused.
+// tuneEvery is the key of a When that is a mapping: a run searches if the last search is that old;
+// else it reuses the best hyperparameters of that search.
 const tuneEvery = "every"
 
 const everyForm = "every: 7d, or another duration above 0"

@@ -50,7 +50,7 @@ func TestEveryInvariantHasItsTests(t *testing.T) {
 	t.Parallel()
 	rows := invariants(t)
 	if len(rows) < 25 {
-		t.Errorf("the page has %d invariants, and is longer", len(rows))
+		t.Errorf("found %d invariants, expected at least 25", len(rows))
 	}
 	for i, row := range rows {
 		if row.number != strconv.Itoa(i+1) {

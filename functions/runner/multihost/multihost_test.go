@@ -291,7 +291,7 @@ func (b *safeBuffer) String() string {
 // await waits until the log has a text.
 func (b *safeBuffer) await(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(b.String(), text); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(8 * time.Minute); !strings.Contains(b.String(), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log has no %s:\n%s", text, b.String())
 		}
