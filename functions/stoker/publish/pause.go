@@ -64,15 +64,15 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 
 // changeGate also counts the waiting runs that continue.
 func changeGate(ctx context.Context, bus events.Bus, name string, change gateChange) (paused, error) {
-	index := runs.Open(bus, runs.Options{})
-	before, err := index.ReadAdmission(ctx, name)
+	before, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
 	if err != nil {
 		return paused{}, err
 	}
 	if err := change(ctx, bus, name); err != nil {
 		return paused{}, err
 	}
-	after, err := index.ReadAdmission(ctx, name)
+	// A new index: the one above keeps what it has read.
+	after, err := runs.Open(bus, runs.Options{}).ReadAdmission(ctx, name)
 	resumed := max(0, len(before.Waiting)-len(after.Waiting))
 	return paused{name, after.Paused, len(after.Waiting), resumed}, err
 }
