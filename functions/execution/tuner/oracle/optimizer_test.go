@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tf/tftest"
 )
 
-// continuation describes how a trial continued another: testdata/optimizer_state.py explains the fields.
+// continuation describes how a trial continued another: testdata/optimizer_state.py explains the
+// fields.
 type continuation struct {
 	// Distance from the same step of an uninterrupted training; nil if their optimizers differ.
 	Far   *float64
