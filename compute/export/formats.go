@@ -82,7 +82,7 @@ func (f Format) checkIn(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s was asked for, but the module left no %s", f.Name, filepath.Join(f.Folder, f.File))
 	case err == nil && !info.Mode().IsRegular():
-		err = errors.New("is no regular file")
+		err = errors.New("not a regular file")
 	case err == nil && info.Size() == 0:
 		err = errors.New("is empty")
 	case err == nil:

@@ -68,3 +68,53 @@ func failing[T any](err error) iter.Seq2[T, error] {
 		yield(none, err)
 	}
 }
+
+const streamProgress = "PROGRESS"
+
+// LastProgress returns the last report of a run's job, for a program that did not watch. It returns
+// events.ErrNotFound if there is none, or it is too old.
+func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
+	var p events.Progress
+	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})
+	stream, err := b.js.Stream(ctx, streamProgress)
+	if err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, b.explain(ctx, err))
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, b.explain(ctx, err))
+	}
+	if err := json.Unmarshal(msg.Data, &p); err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, err)
+	}
+	return p, nil
+}
+
+// Logs yields the logs of the jobs of a run, in order of arrival: the last parts kept of each job
+// (events.LogParts), then, with follow, new ones until ctx ends. The offsets of the parts show what
+// was lost. "" matches any pipeline or run.
+func (b *Bus) Logs(ctx context.Context, pipeline, run string, follow bool) iter.Seq2[events.Progress, error] {
+	return b.logs(ctx, events.LogFilter(pipeline, run), follow)
+}
+
+// JobLog yields the last parts kept of the log of one job of a run, in order of arrival: 256 KiB at
+// most. A search for hyperparameters has a job for each trial, whose logs are not included.
+func (b *Bus) JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error] {
+	return b.logs(ctx, events.JobLogFilter(pipeline, run, job), false)
+}
+
+func (b *Bus) logs(ctx context.Context, filter string, follow bool) iter.Seq2[events.Progress, error] {
+	return func(yield func(events.Progress, error) bool) {
+		scan := scan{bus: b, stream: streamProgress, filters: []string{filter}, next: 1, follow: follow}
+		for message, err := range scan.messages(ctx) {
+			if err != nil {
+				yield(events.Progress{}, fmt.Errorf("read logs: %w", b.explain(ctx, err)))
+				return
+			}
+			var p events.Progress
+			if json.Unmarshal(message.Body, &p) == nil && p.Log != nil && !yield(p, nil) {
+				return
+			}
+		}
+	}
+}

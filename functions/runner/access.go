@@ -45,13 +45,13 @@ func accessWhere(opts Options, cannot error) (access, error) {
 	if opts.WorkDir != "" {
 		work, err := filepath.Abs(opts.WorkDir)
 		if err != nil {
-			return access{}, fmt.Errorf("find where modules work: %w", err)
+			return access{}, fmt.Errorf("find the working directory of modules: %w", err)
 		}
 		a.work = work
 	}
 	for _, path := range slices.Concat(a.hidden, a.write) {
 		if !filepath.IsAbs(path) {
-			return access{}, fmt.Errorf("what modules may read and write: %q: expected an absolute path", path)
+			return access{}, fmt.Errorf("paths that modules may read and write: %q: expected an absolute path", path)
 		}
 	}
 	switch warm := os.Getenv(warmEnv); warm {
@@ -64,7 +64,7 @@ func accessWhere(opts Options, cannot error) (access, error) {
 	switch how := os.Getenv(process.SandboxEnv); how {
 	case "", "auto":
 		if a.on = cannot == nil; !a.on && opts.Logger != nil {
-			opts.Logger.Warn("modules run without a sandbox: they read and write what the worker's user may", "reason", cannot)
+			opts.Logger.Warn("modules run without a sandbox and can access all files of the worker's user", "reason", cannot)
 		}
 	case "off":
 	case "required":
@@ -117,7 +117,7 @@ func (a access) of(assignment module.Assignment) (*process.Access, error) {
 		errs = append(errs, os.MkdirAll(folder, 0o755))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fail(KindHost, fmt.Errorf("module %s: make its folders: %w", assignment.Module, err))
+		return nil, fail(KindHost, fmt.Errorf("module %s: create its folders: %w", assignment.Module, err))
 	}
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
@@ -168,7 +168,7 @@ func (a access) ofBuild(target string, environ []string) (*process.Access, error
 		errs = append(errs, os.MkdirAll(path, 0o755))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fail(KindHost, fmt.Errorf("make the caches of the go command: %w", err))
+		return nil, fail(KindHost, fmt.Errorf("create the caches of the go command: %w", err))
 	}
 	return &process.Access{Hidden: a.hidden, Write: write}, nil
 }

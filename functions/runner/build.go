@@ -70,7 +70,7 @@ var builtPrograms = struct {
 }{sums: map[string][sha256.Size]byte{}}
 
 // errOtherProgram reports a program that this process has not built.
-var errOtherProgram = errors.New("is not the program that was built")
+var errOtherProgram = errors.New("the file differs from the program that was built")
 
 // openBuilt returns a copy of a program that this process has built.
 func openBuilt(path string) (*os.File, error) {
@@ -112,7 +112,7 @@ func (r *Runner) build(ctx context.Context, folder string) (program, error) {
 		return built, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return program{}, fail(KindHost, fmt.Errorf("make a folder for a built module: %w", err))
+		return program{}, fail(KindHost, fmt.Errorf("create a folder for a built module: %w", err))
 	}
 	lock := flock.New(target + ".lock")
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
@@ -151,10 +151,10 @@ func (r *Runner) goBuild(ctx context.Context, folder, target string) (sealed *os
 	}
 	sum := sha256.New()
 	if sealed, err = process.Seal(partial, sum); err != nil {
-		return nil, fail(KindHost, fmt.Errorf("read a built module: %w", err))
+		return nil, fail(KindHost, fmt.Errorf("read the built module: %w", err))
 	}
 	if err := os.Rename(partial, target); err != nil {
-		return nil, errors.Join(fail(KindHost, fmt.Errorf("keep a built module: %w", err)), sealed.Close())
+		return nil, errors.Join(fail(KindHost, fmt.Errorf("save the built module: %w", err)), sealed.Close())
 	}
 	builtPrograms.Lock()
 	defer builtPrograms.Unlock()
@@ -175,11 +175,11 @@ func (r *Runner) goCommand(ctx context.Context, folder, target string, args ...s
 	}
 	home, err := os.MkdirTemp("", "stoker-go-")
 	if err != nil {
-		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
+		return nil, fail(KindHost, fmt.Errorf("create a home for the go command: %w", err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	if err := withoutTelemetry(home); err != nil {
-		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
+		return nil, fail(KindHost, fmt.Errorf("create a home for the go command: %w", err))
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
@@ -433,7 +433,7 @@ func (r *Runner) listPackages(ctx context.Context, folder string) ([]goPackage, 
 			break
 		}
 		if err != nil {
-			return nil, fail(KindHost, fmt.Errorf("read what go list says of %s: %w", folder, err))
+			return nil, fail(KindHost, fmt.Errorf("parse the output of go list for %s: %w", folder, err))
 		}
 		packages = append(packages, p)
 	}

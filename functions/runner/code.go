@@ -59,7 +59,7 @@ func (r *Runner) find(source module.Source) (code, error) {
 		return code{kind: pythonSource, path: path}, nil
 	case len(source.PythonKeys()) > 0:
 		keys := strings.Join(source.PythonKeys(), ", ")
-		return code{}, fail(KindInput, fmt.Errorf("module %s is no TFX module, and %s is for those", name, keys))
+		return code{}, fail(KindInput, fmt.Errorf("module %s is not a TFX module: remove %s (only for TFX modules)", name, keys))
 	case info.IsDir():
 		return code{kind: goSource, path: path}, nil
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:

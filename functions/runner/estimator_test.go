@@ -136,7 +136,7 @@ func TestEstimatorModuleAndStrategies(t *testing.T) {
 	mirrored := estimatorAssignment(t, 10)
 	mirrored.Strategy = module.StrategyMirrored
 	outcome, err := r.Run(t.Context(), mirrored, runner.Limits{}, nil)
-	if err != nil || !strings.Contains(outcome.LogTail, "the module has trained no step by the strategy") {
+	if err != nil || !strings.Contains(outcome.LogTail, "the module trained no step with the strategy") {
 		t.Error(err, outcome.LogTail)
 	}
 	if _, err := os.Stat(filepath.Join(mirrored.ServingModelDir, "saved_model.pb")); err != nil {
@@ -146,7 +146,7 @@ func TestEstimatorModuleAndStrategies(t *testing.T) {
 	several := estimatorAssignment(t, 10)
 	several.Strategy, several.Workers = module.StrategyMultiWorker, 2
 	_, err = r.Run(t.Context(), several, runner.Limits{}, nil)
-	if failed := asError(t, err); failed.Kind != runner.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn makes an Estimator") {
+	if failed := asError(t, err); failed.Kind != runner.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn creates an Estimator") {
 		t.Errorf("%s: %v\n%s", failed.Kind, err, failed.LogTail)
 	}
 }

@@ -323,7 +323,7 @@ func (x *exchange) keep(ctx context.Context) (outcome Outcome, kept bool, err er
 		return outcome, false, err
 	}
 	if reason := x.unfit(resident); reason != nil {
-		x.logger.DebugContext(ctx, "a module's process is not used again", "module", x.assignment.Module, "reason", reason)
+		x.logger.DebugContext(ctx, "module process not reused", "module", x.assignment.Module, "reason", reason)
 		p.End()
 		return outcome, false, nil
 	}
@@ -448,7 +448,7 @@ func (e ending) failure() *Error {
 	case e.listener.failure != nil:
 		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
 	case e.exit.Unknown:
-		return &Error{Kind: KindCrash, Err: errors.New("ended with the warm process that it was forked from")}
+		return &Error{Kind: KindCrash, Err: errors.New("its exit status is unknown, because the warm process that forked it has ended")}
 	default:
 		return exitFailure(status)
 	}
@@ -462,16 +462,16 @@ func (e ending) resources(format string, args ...any) *Error {
 func exitFailure(status syscall.WaitStatus) *Error {
 	switch {
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
-		return &Error{Kind: KindCrash, Err: errors.New("killed by someone else, perhaps because memory ran out")}
+		return &Error{Kind: KindCrash, Err: errors.New("killed from outside, perhaps because memory ran out")}
 	case status.Signaled():
 		return &Error{Kind: KindCrash, Err: fmt.Errorf("ended by signal %d: %s", status.Signal(), status.Signal())}
 	case status.ExitStatus() == module.ExitStopped:
 		// The sender of the signal may soon stop the worker too.
-		return &Error{Kind: KindCrash, Err: errors.New("was asked to leave by someone else")}
+		return &Error{Kind: KindCrash, Err: errors.New("stopped by a signal from outside")}
 	case status.ExitStatus() == 0:
-		return &Error{Kind: KindModule, Err: errors.New("left without saying that it was done")}
+		return &Error{Kind: KindModule, Err: errors.New("exited without reporting a result")}
 	default:
-		return &Error{Kind: KindModule, Err: fmt.Errorf("left with exit status %d", status.ExitStatus())}
+		return &Error{Kind: KindModule, Err: fmt.Errorf("exited with status %d", status.ExitStatus())}
 	}
 }
 

@@ -110,7 +110,7 @@ func (f *forkPool) use(kind pythonKind) (*forkServer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return nil, errors.New("the host is closed")
+		return nil, errors.New("the runner is closed")
 	}
 	if v, ok := f.vain[kind.key()]; ok && time.Since(v.at) < f.rules.retry {
 		return nil, v.reason
@@ -235,7 +235,7 @@ func (f *forkPool) endLocked(s *forkServer) {
 		return
 	}
 	delete(f.all, s)
-	f.log.Debug("a warm process is ended", "forks", s.forked)
+	f.log.Debug("warm process ended", "forks", s.forked)
 	f.tasks.Go(s.End)
 }
 

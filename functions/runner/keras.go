@@ -93,7 +93,7 @@ func kerasWay(version string) string {
 func (p *pythonRunner) guessKeras(ctx context.Context, r prepared, source module.Source, call module.Call) kerasChoice {
 	signs, err := r.environment.KerasSigns(ctx, r.layout, r.files.Dir, r.files.Called(source.Function(call))...)
 	if err != nil {
-		p.r.opts.Logger.Warn("a module's source doesn't say which Keras it needs", "module", source, "error", err)
+		p.r.opts.Logger.Warn("Keras version not found in the source of a module", "module", source, "error", err)
 		return kerasChoice{Version: module.Keras3, Reason: "the default"}
 	}
 	order := []string{module.Keras2}
@@ -184,7 +184,7 @@ func (k *kerasCache) path(key string) string {
 // keep remembers a choice. It logs errors, which are no reason to fail a job.
 func (p *pythonRunner) keep(key string, choice kerasChoice) {
 	if err := p.keras.keep(key, choice); err != nil {
-		p.r.opts.Logger.Warn("which Keras a module needs is not kept", "error", err)
+		p.r.opts.Logger.Warn("Keras version of a module not saved", "error", err)
 	}
 }
 

@@ -45,7 +45,7 @@ func openBelow(root *os.Root, name string) (*os.Root, error) {
 		return nil, err
 	}
 	if !there.IsDir() {
-		return nil, fmt.Errorf("%s: is no folder: %w", name, syscall.ENOTDIR)
+		return nil, fmt.Errorf("%s: not a folder: %w", name, syscall.ENOTDIR)
 	}
 	below, err := root.OpenRoot(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func openBelow(root *os.Root, name string) (*os.Root, error) {
 	}
 	opened, err := below.Stat(".")
 	if err == nil && !os.SameFile(there, opened) { // it was replaced meanwhile
-		err = fmt.Errorf("%s: is no folder: %w", name, syscall.ENOTDIR)
+		err = fmt.Errorf("%s: not a folder: %w", name, syscall.ENOTDIR)
 	}
 	if err != nil {
 		return nil, errors.Join(err, below.Close())
@@ -63,7 +63,7 @@ func openBelow(root *os.Root, name string) (*os.Root, error) {
 
 // ErrNotRegular is in the chain of the error of OpenRegular if a file is not regular, or if a link
 // is in its place.
-var ErrNotRegular = errors.New("no regular file")
+var ErrNotRegular = errors.New("not a regular file")
 
 // OpenRegular opens a file that a module may have written for reading. It opens only regular files:
 // a pipe would block the worker, and a device may have no end. If the file is replaced by a newer
@@ -160,7 +160,7 @@ func MoveOut(base, from, to string) error {
 		return err
 	}
 	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
-		return errors.Join(fmt.Errorf("move %s: is no folder: %w", from, syscall.ENOTDIR), os.Remove(to))
+		return errors.Join(fmt.Errorf("move %s: not a folder: %w", from, syscall.ENOTDIR), os.Remove(to))
 	}
 	return giveTree(to, 0)
 }

@@ -161,7 +161,7 @@ func openLog(path string) (*boundedLog, error) {
 func checkRegular(file *os.File) error {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: is no regular file", file.Name())
+		err = fmt.Errorf("%s: not a regular file", file.Name())
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())

@@ -199,7 +199,7 @@ func newWarmProcesses(r *Runner, gpus bool) (warmProcesses, error) {
 		return nil, fmt.Errorf("warm Python processes: %q: expected one of %s", way, strings.Join(Warmth(), ", "))
 	}
 	if way == WarmFork && !canFork {
-		return nil, errors.New("warm Python processes: fork is for Linux only; idle works here")
+		return nil, errors.New("warm Python processes: fork needs Linux; expected idle or off")
 	}
 	byDefault := WarmFork
 	if gpus || !canFork {
@@ -218,7 +218,7 @@ func newWarmProcesses(r *Runner, gpus bool) (warmProcesses, error) {
 // coldProcesses keeps none.
 type coldProcesses struct{}
 
-var errCold = errors.New("no process is kept warm")
+var errCold = errors.New("no warm process")
 
 func (coldProcesses) take(context.Context, pythonKind) (*child, error) { return nil, errCold }
 func (coldProcesses) giveUp(pythonKind, error)                         {}

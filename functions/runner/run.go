@@ -82,7 +82,7 @@ func (r *Runner) handle(ctx context.Context, q request, s strategy) (Outcome, er
 		outcome, err = s.run(ctx, q)
 	}
 	if err := log.close(); err != nil {
-		r.opts.Logger.Warn("the log of a module is incomplete", "module", q.assignment.Module, "error", err)
+		r.opts.Logger.Warn("log of a module incomplete", "module", q.assignment.Module, "error", err)
 	}
 	return outcome, err
 }
@@ -225,7 +225,7 @@ func (s onceImported) run(ctx context.Context, q request) (Outcome, error) {
 	p, err := python.takeWarm(ctx, q.assignment, job)
 	if err != nil {
 		if !errors.Is(err, errCold) && ctx.Err() == nil {
-			python.r.opts.Logger.Warn("a TFX module starts cold", "module", q.assignment.Module, "reason", err)
+			python.r.opts.Logger.Warn("TFX module starts without a warm process", "module", q.assignment.Module, "reason", err)
 		}
 		return cold.run(ctx, q)
 	}
@@ -361,10 +361,10 @@ func (r *Runner) Check(ctx context.Context, question json.RawMessage, limits Lim
 		printed, failed.LogTail = failed.LogTail, ""
 	}
 	if printed != "" {
-		r.opts.Logger.DebugContext(ctx, "the check of files printed this", "text", printed)
+		r.opts.Logger.DebugContext(ctx, "output of a check of files", "text", printed)
 	}
 	if err == nil && answer == nil {
-		err = fail(KindHost, errors.New("check files: the process gave no answer"))
+		err = fail(KindHost, errors.New("check files: the process did not answer"))
 	}
 	return answer, err
 }
@@ -375,7 +375,7 @@ func (r *Runner) validate(kind codeKind, a module.Assignment, limits Limits) err
 		return fail(KindModule, fmt.Errorf("assignment: %w", err))
 	}
 	if limits.MemoryBytes > 0 && !process.CanMeasureMemory {
-		r.opts.Logger.Warn("memory limits hold on Linux only; the module runs without one", "module", a.Module)
+		r.opts.Logger.Warn("memory limits need Linux; the module runs without one", "module", a.Module)
 	}
 	return r.checkStrategy(kind, a)
 }

@@ -267,7 +267,7 @@ func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	for _, do := range []string{"leak", "leak in a child"} {
 		_, err := r.Run(t.Context(), assignment(t, do), bound(100<<20), nil)
 		failed := asError(t, err)
-		const want = "module builtin:test: used 100.0 MiB of memory and asked for more, 100.0 MiB allowed"
+		const want = "module builtin:test: used 100.0 MiB of memory and requested more, 100.0 MiB allowed"
 		if failed.Kind != runner.KindResources || failed.Error() != want {
 			t.Errorf("%s: %s: %s, want resources: %s", do, failed.Kind, failed, want)
 		}
@@ -451,7 +451,7 @@ func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
 				return
 			}
 			failed, ok := errors.AsType[*runner.Error](err)
-			if !ok || failed.Kind != runner.KindResources || !strings.Contains(failed.Error(), "and lifted its limit, 1.0 GiB allowed") {
+			if !ok || failed.Kind != runner.KindResources || !strings.Contains(failed.Error(), "and changed its limit, 1.0 GiB allowed") {
 				t.Errorf("it says %q, error %v, want that it is ended for its memory", outcome.LogTail, err)
 			}
 		})

@@ -99,12 +99,12 @@ func TestHowAModuleEndsDecidesTheKindOfItsError(t *testing.T) {
 		{"bad input", runner.KindInput, "record 7 of train"},
 		{"disk full", runner.KindHost, "write checkpoint: no space left on device"},
 		{"panic", runner.KindModule, "panic: too hot\ngithub.com/stoker-ml/stoker/functions/runner_test.behaviours"},
-		{"exit 3", runner.KindModule, "left with exit status 3"},
-		{"exit 0", runner.KindModule, "left without saying that it was done"},
+		{"exit 3", runner.KindModule, "exited with status 3"},
+		{"exit 0", runner.KindModule, "exited without reporting a result"},
 		{"segfault", runner.KindCrash, "ended by signal 11: segmentation fault"},
-		{"killed", runner.KindCrash, "killed by someone else, perhaps because memory ran out"},
-		{"asked to leave", runner.KindCrash, "was asked to leave by someone else"},
-		{"crash in a routine", runner.KindModule, "left with exit status 2"},
+		{"killed", runner.KindCrash, "killed from outside, perhaps because memory ran out"},
+		{"asked to leave", runner.KindCrash, "stopped by a signal from outside"},
+		{"crash in a routine", runner.KindModule, "exited with status 2"},
 		{"unknown", runner.KindModule, `no behaviour "unknown"`},
 	}
 	for _, test := range tests {
@@ -502,7 +502,7 @@ func TestALineAboutAJobsProcessIsTheJobs(t *testing.T) {
 	}
 	lines.mu.Lock()
 	defer lines.mu.Unlock()
-	if job, said := lines.seen["a module's process is not used again"]; !said || job != "monday's" {
+	if job, said := lines.seen["module process not reused"]; !said || job != "monday's" {
 		t.Errorf("said: %t, of job %v; all lines: %v", said, job, lines.seen)
 	}
 }

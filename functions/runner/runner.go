@@ -128,7 +128,7 @@ func New(opts Options) (*Runner, error) {
 	if err := errors.Join(r.supervisor.UseUsers(r.users.ids), r.users.reach(r.supervisor.Dir()), r.confine()); err != nil {
 		return nil, errors.Join(err, r.supervisor.Close())
 	}
-	opts.Logger.Info("modules can be started", "memory_limited_by", r.supervisor.LimitedBy(), "users", r.users.ids.String())
+	opts.Logger.Info("module runner started", "memory_limited_by", r.supervisor.LimitedBy(), "users", r.users.ids.String())
 	self := r.self()
 	self.access = r.access.ofWarm()
 	r.warm = newWarmPool(opts.Warm, func() (*child, error) { return r.start(self, r.env) }, opts.Logger)
@@ -155,7 +155,7 @@ func (r *Runner) Close() {
 	r.warm.close()
 	r.python.warm.close()
 	if err := r.supervisor.Close(); err != nil {
-		r.opts.Logger.Warn("the homes or cgroups of modules are not removed", "error", err)
+		r.opts.Logger.Warn("homes or cgroups of modules not removed", "error", err)
 	}
 }
 

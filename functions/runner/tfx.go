@@ -65,7 +65,7 @@ func (p *pythonRunner) prepare(ctx context.Context, source module.Source, names 
 		return prepared{}, err
 	}
 	if ready.layout, err = python.Lay(cache); err != nil {
-		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
+		return prepared{}, fail(KindHost, fmt.Errorf("write the Python driver: %w", err))
 	}
 	ready.environment, err = python.Find(ctx, python.Options{
 		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache, Logger: p.r.opts.Logger, By: p.r.runPython,
@@ -243,13 +243,13 @@ func hasThreads(err error) bool {
 
 // startCold prepares a request that a warm process has failed for another process.
 func (q *request) startCold(log *slog.Logger, reason error, spent time.Duration) error {
-	log.Warn("a TFX module starts again, cold", "module", q.assignment.Module, "reason", reason)
+	log.Warn("TFX module restarts without a warm process", "module", q.assignment.Module, "reason", reason)
 	q.note("the warm process is given up (%v): the module starts again in one of its own", reason)
 	if q.limits.Timeout > 0 {
 		q.limits.Timeout = max(q.limits.Timeout-spent, time.Millisecond)
 	}
 	if err := removeOutputs(q.assignment); err != nil {
-		return fail(KindHost, fmt.Errorf("module %s: remove what a first try left: %w", q.assignment.Module, err))
+		return fail(KindHost, fmt.Errorf("module %s: remove the output of the first try: %w", q.assignment.Module, err))
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (q *request) startOver(with kerasChoice, spent time.Duration) error {
 		err = writeKeras(filepath.Join(a.WorkingDir, kerasMark), with)
 	}
 	if err != nil {
-		return fail(KindHost, fmt.Errorf("module %s: remove what a first try left: %w", a.Module, err))
+		return fail(KindHost, fmt.Errorf("module %s: remove the output of the first try: %w", a.Module, err))
 	}
 	if q.on != nil && a.WorkingDir != "" {
 		q.on(module.Message{Type: module.MessageCheckpoint, All: true})

@@ -80,7 +80,7 @@ func entries() []entry {
 			path: "penguin.py", logged: "saved, schema None"},
 		{name: "trainer_fn that does nothing", files: map[string]string{"penguin.py": "def trainer_fn(fn_args):\n    pass\n"}, path: "penguin.py",
 			says: "ValueError: trainer_fn must return a dict of ['estimator', 'eval_input_receiver_fn', 'eval_spec', 'train_spec'], " +
-				"or leave a model in fn_args.serving_model_dir: it returned a NoneType, and left none"},
+				"or save a model in fn_args.serving_model_dir: it returned a NoneType and wrote no model"},
 
 		{name: "no function", files: map[string]string{"penguin.py": "X = 1"}, path: "penguin.py",
 			says: "AttributeError: module 'penguin' has no attribute 'run_fn': expected a function run_fn(fn_args), or trainer_fn(fn_args, schema); " +
@@ -94,7 +94,7 @@ func entries() []entry {
 			path:  "penguin.py", fn: "nope.mod.run_fn",
 			says: "ImportError: Could not import requested module path 'nope.mod'."},
 		{name: "no function but a value", files: map[string]string{"penguin.py": "run_fn = 3"}, path: "penguin.py",
-			says: "TypeError: run_fn of module 'penguin' is no function but a int"},
+			says: "TypeError: run_fn of module 'penguin' has type int, expected a function"},
 		{name: "no Python",
 			files: map[string]string{"penguin.py": "x = 1\ndef run_fn(fn_args:\n    pass\n"},
 			path:  "penguin.py", says: "penguin.py:2: SyntaxError: "},
@@ -451,7 +451,7 @@ def run_fn(fn_args):
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
-	const want = "every signature of the model takes or gives strings (serving_default has examples; " +
+	const want = "every signature of the model has strings as inputs or outputs (serving_default has examples; " +
 		"transform_features has examples)"
 	if why := outcome.Unwritten["tflite"]; !strings.Contains(why, want) {
 		t.Errorf("the reason is %q, want %q\n%s", why, want, outcome.LogTail)
@@ -482,12 +482,12 @@ func misbehaviours() []misbehaving {
 		{name: "raises a message of 1 MB", body: `raise ValueError("loud " * 200_000)`, kind: runner.KindModule, says: "ValueError: loud"},
 		{name: "leaves with 0", body: `import sys; sys.exit(0)`, kind: runner.KindModule, says: "sys.exit(0)"},
 		{name: "leaves with 3", body: `import sys; sys.exit(3)`, kind: runner.KindModule, says: "sys.exit(3)"},
-		{name: "is gone with 0", body: `os._exit(0)`, kind: runner.KindModule, says: "left without saying that it was done"},
-		{name: "is gone with 3", body: `os._exit(3)`, kind: runner.KindModule, says: "left with exit status 3"},
+		{name: "is gone with 0", body: `os._exit(0)`, kind: runner.KindModule, says: "exited without reporting a result"},
+		{name: "is gone with 3", body: `os._exit(3)`, kind: runner.KindModule, says: "exited with status 3"},
 		{name: "reads a null pointer", body: `print("reading"); import ctypes; ctypes.string_at(0)`,
 			kind: runner.KindCrash, says: "ended by signal 11", logged: "reading\n"},
 		{name: "aborts", body: `print("aborting"); os.abort()`, kind: runner.KindCrash, says: "ended by signal 6", logged: "aborting\n"},
-		{name: "is killed", body: `os.kill(os.getpid(), 9)`, kind: runner.KindCrash, says: "killed by someone else"},
+		{name: "is killed", body: `os.kill(os.getpid(), 9)`, kind: runner.KindCrash, says: "killed from outside"},
 		{name: "forks a child that outlives it", body: forks},
 		{name: "leaks 2 GB", body: leaks, limits: runner.Limits{MemoryBytes: 300 << 20},
 			kind: runner.KindResources, says: "300.0 MiB allowed"},

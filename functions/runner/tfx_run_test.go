@@ -344,7 +344,7 @@ func TestWhatIsSaidForPythonIsRefusedForAGoProgram(t *testing.T) {
 	}
 	t.Cleanup(r.Close)
 	_, err = r.Digest(t.Context(), module.Source{Path: "testdata/hello", Keras: module.Keras3, RunFn: "m.run_fn"})
-	const want = "module testdata/hello is no TFX module, and run_fn, keras is for those"
+	const want = "module testdata/hello is not a TFX module: remove run_fn, keras (only for TFX modules)"
 	if failed, ok := errors.AsType[*runner.Error](err); !ok || failed.Kind != runner.KindInput || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -45,7 +45,7 @@ func newUsers(work string, cacheDir func() (string, error)) (users, error) {
 	}
 	for _, folder := range []string{cache, work} {
 		if err := u.reach(folder); err != nil {
-			return u, fmt.Errorf("%s=%s: %w: keep it elsewhere (XDG_CACHE_HOME, TMPDIR, --data), or let others pass there", process.UserEnv, ids, err)
+			return u, fmt.Errorf("%s=%s: %w: use another folder (XDG_CACHE_HOME, TMPDIR, --data), or give all users execute permission there", process.UserEnv, ids, err)
 		}
 	}
 	return u, nil

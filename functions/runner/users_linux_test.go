@@ -212,7 +212,7 @@ func TestAWorkerThatGivesFoldersAwayFollowsNoLinkOfAModule(t *testing.T) {
 	}
 	next := a
 	next.WorkingDir = filepath.Join(workspace, "trials", "next", "working")
-	if _, err := r.Run(t.Context(), next, runner.Limits{}, nil); err == nil || !strings.Contains(err.Error(), "is no folder") {
+	if _, err := r.Run(t.Context(), next, runner.Limits{}, nil); err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("%v, want that the link is refused", err)
 	}
 	if entries, err := os.ReadDir(prey); err != nil || len(entries) > 0 {

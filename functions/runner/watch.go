@@ -61,9 +61,9 @@ func (w *memoryWatch) exceeded() bool {
 // used returns how much memory the module used, for the error.
 func (w *memoryWatch) used() string {
 	if cgroup := w.process.Cgroup; cgroup != nil {
-		did := "asked for more"
+		did := "requested more"
 		if cgroup.Lifted() {
-			did = "lifted its limit"
+			did = "changed its limit"
 		}
 		return bytesText(cgroup.PeakBytes()) + " of memory and " + did
 	}

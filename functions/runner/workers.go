@@ -19,7 +19,7 @@ func (r *Runner) checkStrategy(kind codeKind, a module.Assignment) error {
 	}
 	switch {
 	case kind != pythonSource:
-		return refuse(a, "%s is for TFX modules, and this is none", asked(a))
+		return refuse(a, "%s applies only to TFX modules, and this is not one", asked(a))
 	case a.Strategy == module.StrategyTPU:
 		return r.checkTPU(a)
 	}
@@ -69,6 +69,6 @@ func (r *Runner) checkTPU(a module.Assignment) error {
 			return nil
 		}
 	}
-	return refuse(a, "resources.strategy: tpu: this worker reaches no TPU: %s names none, and there is none of %s; "+
-		"have workers of the class run where there is one", tpuEnv, strings.Join(tpuDevices(), ", "))
+	return refuse(a, "resources.strategy: tpu: this worker has no TPU: %s names none, and none of %s exists; "+
+		"run the workers of this class on machines with a TPU", tpuEnv, strings.Join(tpuDevices(), ", "))
 }

@@ -191,10 +191,10 @@ def run_fn(fn_args):
 func TestWorkersThatEachTrainAloneAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ source, want string }{
-		"no TensorFlow":         {alone, "the module has trained no step by the strategy"},
-		"TensorFlow's own":      {ownLoop, "a loop of its own, which does not train by the strategy"},
-		"a trainer_fn":          {strings.Replace(alone, "run_fn", "trainer_fn", 1), "the module has trained no step by the strategy"},
-		"reports, at the first": {reports, "the module reports step 2, and no step has run on the strategy"},
+		"no TensorFlow":         {alone, "the module trained no step with the strategy"},
+		"TensorFlow's own":      {ownLoop, "its own training loop, which does not use the strategy"},
+		"a trainer_fn":          {strings.Replace(alone, "run_fn", "trainer_fn", 1), "the module trained no step with the strategy"},
+		"reports, at the first": {reports, "the module reports step 2, but no step has run with the strategy"},
 	} {
 		a := mirrored(t, 2, nil)
 		a.Module.Path = pythonAssignment(t, test.source).Module.Path

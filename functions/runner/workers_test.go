@@ -101,8 +101,8 @@ raise ConnectionError('UNAVAILABLE: Socket closed')`
 			runner.KindModule, "worker 1: user_module.py:9 in run_fn: ValueError: too few rows"},
 		{"raises after the others saw it go", first(1, "time.sleep(0.6); raise ValueError('too few rows')"),
 			runner.KindModule, "worker 1: user_module.py:9 in run_fn: ValueError: too few rows"},
-		{"leaves", first(2, "os._exit(4)"), runner.KindModule, "worker 2: left with exit status 4"},
-		{"leaves without a word", first(2, "os._exit(0)"), runner.KindModule, "worker 2: left without saying that it was done"},
+		{"leaves", first(2, "os._exit(4)"), runner.KindModule, "worker 2: exited with status 4"},
+		{"leaves without a word", first(2, "os._exit(0)"), runner.KindModule, "worker 2: exited without reporting a result"},
 		{"crashes", first(1, "os.abort()"), runner.KindCrash, "ended by signal 6"},
 		{"is the chief", "if me == 0: raise ValueError('too hot')\ntime.sleep(600)", runner.KindModule, "worker 0: "},
 	}
@@ -167,9 +167,9 @@ func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
 		strategy string
 		want     string
 	}{
-		{builtin, builtin.Module, 2, module.StrategyMultiWorker, "resources.workers: 2 is for TFX modules, and this is none"},
-		{builtin, builtin.Module, 0, module.StrategyMirrored, "resources.strategy: mirrored is for TFX modules, and this is none"},
-		{python, python.Module, 0, module.StrategyTPU, "this worker reaches no TPU: TPU_NAME names none"},
+		{builtin, builtin.Module, 2, module.StrategyMultiWorker, "resources.workers: 2 applies only to TFX modules, and this is not one"},
+		{builtin, builtin.Module, 0, module.StrategyMirrored, "resources.strategy: mirrored applies only to TFX modules, and this is not one"},
+		{python, python.Module, 0, module.StrategyTPU, "this worker has no TPU: TPU_NAME names none"},
 	}
 	r := newRunner(t, 0)
 	for _, test := range tests {

@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -64,4 +66,87 @@ func (a attempt) recordGivenUp(ctx context.Context, failure *events.Failure) err
 		lease.GivenUp = failure.GivenUp()
 		return lease, true, nil
 	})
+}
+
+// DefaultLost is Limits.Lost if a function does not set it.
+const DefaultLost = 5
+
+// reportTime is how long a job that is to be given up waits for reports of live workers. After an
+// outage of the bus the reports and the attempt that counts them arrive at the same time.
+const reportTime = 15 * time.Second
+
+// countLost returns a final failure if as many workers as Limits.Lost have died with the job.
+func (a attempt) countLost(ctx context.Context) error {
+	limit := cmp.Or(a.function.Limits(a.task.Job).Lost, DefaultLost)
+	if a.task.Attempt.Cancelled || a.task.Attempt.Lost < limit {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(reportTime):
+	}
+	lost, err := a.lost(ctx)
+	if err != nil || lost < limit {
+		return err
+	}
+	return final{&events.Failure{Kind: events.FailureCrash, Err: fmt.Errorf(
+		"%d workers died while they executed this job: each was killed, or lost its machine. A job that needs more memory than its worker's pod has can cause this", lost)}}
+}
+
+// lost counts the attempts whose worker died, as far as is known now.
+func (a attempt) lost(ctx context.Context) (int, error) {
+	leases, err := a.bus.KV(ctx, events.KVLeases)
+	if err != nil {
+		return 0, fmt.Errorf("open the leases: %w", err)
+	}
+	entry, err := leases.Get(ctx, a.task.Job.ID)
+	if err != nil {
+		return 0, fmt.Errorf("read the lease of job %s: %w", a.task.Job.ID, err)
+	}
+	lease, err := events.DecodeLease(entry)
+	return len(lease.Lost), err
+}
+
+// reportAlive withdraws the assumption that this attempt's worker has died, because the attempt
+// could not release its lease. It retries until the bus answers, or until settleTime after ctx has
+// ended: a worker that stops before that counts as dead.
+func (a attempt) reportAlive(ctx context.Context) {
+	ctx, cancel := outlive(ctx)
+	defer cancel()
+	for {
+		err := a.survived(ctx)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as a dead worker", "error", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			a.log.WarnContext(ctx, "lost attempt not withdrawn; it counts as a dead worker", "error", err)
+			return
+		case <-time.After(retryDelay):
+		}
+	}
+}
+
+// outlive returns a ctx that ends settleTime after ctx has.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(settleTime, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// survived records in the lease that the attempt's worker is alive.
+func (a attempt) survived(ctx context.Context) error {
+	err := a.rewriteLease(ctx, func(lease events.Lease) (events.Lease, bool, error) {
+		lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the connection to the bus")
+		return lease, changed, nil
+	})
+	if errors.Is(err, events.ErrNotFound) {
+		return nil // the job is done
+	}
+	return err
 }

@@ -92,7 +92,7 @@ func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []know
 	default:
 		transformed, err := transformedRows(ctx, q.TransformGraph, raw)
 		if err != nil {
-			q.Logger.Warn("raw rows are not transformed, and so not known", "error", err)
+			q.Logger.Warn("raw rows can not be compared: they are not transformed", "error", err)
 			return nil
 		}
 		for i, r := range raw {
@@ -132,7 +132,7 @@ func readPredictions(path string, most int) (rows []map[string]values, err error
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		// A pipe might have no end, and a link may lead anywhere.
-		err = errors.New("is no regular file")
+		err = errors.New("not a regular file")
 	}
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func readMemory(path string) (*memory, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxMemoryBytes {
-		return nil, fmt.Errorf("is no regular file of up to %d bytes", maxMemoryBytes)
+		return nil, fmt.Errorf("not a regular file of up to %d bytes", maxMemoryBytes)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

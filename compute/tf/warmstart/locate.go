@@ -112,7 +112,7 @@ func fileAt(path string) (place, error) {
 	if err := refuseFormat(path); err != nil {
 		return place{}, err
 	}
-	return checkpointAt(path, errors.New("is no SavedModel and no checkpoint"))
+	return checkpointAt(path, errors.New("neither a SavedModel nor a checkpoint"))
 }
 
 // checkpointAt uses path as a prefix; otherwise is the error if it isn't one.

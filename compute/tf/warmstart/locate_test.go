@@ -65,7 +65,7 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		"bare":        "bare has no variables",
 		"torn":        "saved_model.pb: proto:",
 		"checkpoints": "the file checkpoint names passwd, which isn't there",
-		"text":        "is no SavedModel and no checkpoint",
+		"text":        "neither a SavedModel nor a checkpoint",
 		"empty":       "holds neither Format-Serving nor saved_model.pb, and 0 checkpoints",
 		"old.h5":      "old.h5 is HDF5, which isn't read: load it into its model",
 		"new.keras":   "new.keras is a zip in Keras's own format, which isn't read",

@@ -96,7 +96,7 @@ func parse(from io.Reader) (object map[string]any, err error) {
 		return nil, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something is behind the object")
+		return nil, errors.New("unexpected data after the JSON object")
 	}
 	return object, nil
 }

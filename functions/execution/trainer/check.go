@@ -65,7 +65,7 @@ func (t *training) Check(ctx context.Context) (result.Result, error) {
 func (t *training) noteDevice() {
 	r := t.Execution.Spec.Trainer.Resources
 	if r.WantsGPU() && t.outcome.Device == module.DeviceCPU {
-		t.notes = append(t.notes, "trained on a CPU: the class is "+r.Class+", and the worker had no GPU that the module could use")
+		t.notes = append(t.notes, "trained on a CPU: the class is "+r.Class+", but the module found no usable GPU on the worker")
 		t.Execution.Log.Warn("a job of a GPU class trained on a CPU", "class", r.Class)
 	}
 }
@@ -79,10 +79,10 @@ func (t *training) exportsLeft() (formats []string, err error) {
 		case !unwritten:
 			formats = append(formats, e.Format)
 		case bool(e.Required):
-			return nil, fmt.Errorf("%s is required, and the model can't be written so: %s", e.Format, why)
+			return nil, fmt.Errorf("%s is required, but the model can't be written in this format: %s", e.Format, why)
 		default:
 			t.notes = append(t.notes, t.shortened(fmt.Sprintf("no %s: %s", e.Format, why)))
-			t.Execution.Log.Warn("a format is not written", "format", e.Format, "why", why)
+			t.Execution.Log.Warn("format not written", "format", e.Format, "why", why)
 		}
 	}
 	return formats, nil
@@ -105,7 +105,7 @@ func (t *training) skewQuestion(ctx context.Context) (q *skew.Question, why stri
 		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
 	}
 	if !modelcheck.IsSavedModel(t.assignment.ServingModelDir) {
-		return nil, "not checked: the model is no SavedModel", nil
+		return nil, "not checked: the model is not a SavedModel", nil
 	}
 	labels, err := t.labels()
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *training) labels() (labels []string, err error) {
 		err = json.Unmarshal(text, &labels)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the names of labels that the module left: %w", err)
+		return nil, fmt.Errorf("names of labels from the module: %w", err)
 	}
 	return labels, nil
 }
@@ -219,7 +219,7 @@ func (t *training) stageRaw(ctx context.Context) error {
 			return execution.StoreFailure(fmt.Errorf("raw %s: %w", in.Key, err))
 		}
 		if err != nil {
-			t.Execution.Log.WarnContext(ctx, "raw rows are not compared", "input", in.Key, "split", in.Split, "error", err)
+			t.Execution.Log.WarnContext(ctx, "raw rows not compared", "input", in.Key, "split", in.Split, "error", err)
 			t.raw = nil
 			return nil
 		}
@@ -245,7 +245,7 @@ func (t *training) synthesize(ctx context.Context) error {
 	}
 	made := cmp.Or(answer.Synthetic, &skew.Synthetic{})
 	if err != nil || len(made.Rows) == 0 {
-		t.Execution.Log.InfoContext(ctx, "no synthetic rows stand in for raw examples", "note", made.Note, "error", err)
+		t.Execution.Log.InfoContext(ctx, "no synthetic rows to replace raw examples", "note", made.Note, "error", err)
 		return nil
 	}
 	var text bytes.Buffer

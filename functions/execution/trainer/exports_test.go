@@ -67,7 +67,7 @@ func TestAFormatThatIsNotThereFailsTheCheck(t *testing.T) {
 		"onnx was asked for, but the module left no Format-ONNX/model.onnx": func(module.Assignment) error { return nil },
 		"onnx: Format-ONNX/model.onnx: is empty":                            leaves(""),
 		"onnx: Format-ONNX/model.onnx: is no ONNX model: ":                  leaves("a text"),
-		"onnx: Format-ONNX/model.onnx: is no regular file": func(a module.Assignment) error {
+		"onnx: Format-ONNX/model.onnx: not a regular file": func(a module.Assignment) error {
 			path, err := onnxFile(a)
 			return errors.Join(err, os.Mkdir(path, 0o755))
 		},

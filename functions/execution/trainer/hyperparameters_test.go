@@ -12,7 +12,7 @@ func TestHyperparametersOfAnySizeAreReadWithinALimit(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"values":[` + strings.Repeat("{},", 1<<20) + `{}]}`: "longer than 1048576 bytes",
-		`{"values":{}} and more`:                              "behind the object",
+		`{"values":{}} and more`:                              "after the JSON object",
 		`{"values":`:                                          "unexpected EOF",
 		`[]`:                                                  "cannot unmarshal array",
 	} {

@@ -74,7 +74,7 @@ func TestAModelOfAnotherKindIsPublishedAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "not checked: the model is no SavedModel"; got.Skew == nil || got.Skew.Note != want {
+	if want := "not checked: the model is not a SavedModel"; got.Skew == nil || got.Skew.Note != want {
 		t.Errorf("skew %+v, want the note %q", got.Skew, want)
 	}
 	if !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) {

@@ -195,7 +195,7 @@ func TestLabelsThatAreAPipeFailTheAttempt(t *testing.T) {
 		_ = os.Remove(a.Predictions.LabelsPath)
 		return syscall.Mkfifo(a.Predictions.LabelsPath, 0o600)
 	}))
-	if _, err := b.handle(t, skewJob(t, "j1", skewSpec, true, true), "a1"); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := b.handle(t, skewJob(t, "j1", skewSpec, true, true), "a1"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func TestAFormatThatCanNotBeWrittenIsNotedUnlessItIsRequired(t *testing.T) {
 		}
 	}
 	_, err := b.handle(t, job(t, "j3", "monday", spec+"  exports: [{format: onnx, required: true}]\n"), "a3")
-	const want = "onnx is required, and the model can't be written so: tf2onnx is not installed"
+	const want = "onnx is required, but the model can't be written in this format: tf2onnx is not installed"
 	if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
 		t.Errorf("kind %q of %v, want check of %s", kindOf(err), err, want)
 	}

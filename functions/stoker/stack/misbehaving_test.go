@@ -56,7 +56,7 @@ func TestAMisbehavingModuleFailsAndTheWorkerLivesOn(t *testing.T) {
 		{name: "leaves", body: `sys.exit(3)`, kind: events.FailureModule, attempts: 2, says: "sys.exit(3)"},
 		{name: "leaves-in-peace", body: `sys.exit(0)`, kind: events.FailureModule, attempts: 2, says: "sys.exit(0)"},
 		{name: "is-gone", body: `print("going", flush=True); os._exit(0)`, kind: events.FailureModule, attempts: 2,
-			says: "left without saying that it was done", logged: "going\n"},
+			says: "exited without reporting a result", logged: "going\n"},
 		{name: "segfaults", body: `print("reading"); import ctypes; ctypes.string_at(0)`,
 			kind: events.FailureCrash, attempts: 2, says: "ended by signal 11", logged: "reading\n"},
 		{name: "leaks", body: "kept = []\nfor _ in range(200): kept.append(b'x' * 10_000_000); time.sleep(0.002)",

@@ -36,7 +36,7 @@ func TestAModelDoesNotDependOnWhatItsProcessDidBefore(t *testing.T) {
 			t.Errorf("model of seed %d (-new process +used one):\n%s", seed, diff)
 		}
 	}
-	if strings.Contains(said.String(), "not used again") {
+	if strings.Contains(said.String(), "module process not reused") {
 		t.Errorf("each model had a process of its own:\n%s", said.String())
 	}
 }

@@ -139,7 +139,7 @@ func TestATunerWithAnOracleOfItsOwnSearchesByItself(t *testing.T) {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}
 	if len(a.log) != 0 || outcome.Metrics["score"] != 3 ||
-		!strings.Contains(outcome.LogTail, "the search runs whole in this one process: Own is no oracle of KerasTuner's own") {
+		!strings.Contains(outcome.LogTail, "the whole search runs in this process: Own is not one of KerasTuner's own oracles") {
 		t.Errorf("%d entries, %v:\n%s", len(a.log), outcome.Metrics, outcome.LogTail)
 	}
 }

@@ -158,7 +158,7 @@ def how(status):
     """How a process left that said nothing of why."""
     if status < 0:
         return f"ended by signal {-status}"
-    return f"left with exit status {status}" if status else "left without saying that it was done"
+    return f"exited with status {status}" if status else "exited without reporting a result"
 
 
 def _die(number):

@@ -62,7 +62,7 @@ def _convert(assignment, todo):
         command = [sys.executable, "-m", "stoker_runner.converters"]
         status = subprocess.run(command, input=request.encode(), env=env).returncode
         sys.stdout.flush()
-        return _read(results), f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
+        return _read(results), f"ended by signal {-status}" if status < 0 else f"exited with status {status}"
 
 
 def _read(path):

@@ -62,7 +62,7 @@ def onnx(assignment, model, path):
     sys.stdout.write(done.stdout)
     if done.returncode or not os.path.exists(partial):
         lines = [line for line in done.stdout.splitlines() if line.strip()] or ["without a word"]
-        raise RuntimeError(f"tf2onnx left with exit status {done.returncode}: {lines[-1]}")
+        raise RuntimeError(f"tf2onnx exited with status {done.returncode}: {lines[-1]}")
     with open(partial, "rb") as file:
         keep(path, file.read(), signature)
     os.remove(partial)

@@ -41,7 +41,7 @@ def load(setup, call):
 def _function(module, name):
     found = getattr(module, name)
     if not callable(found):
-        raise TypeError(f"{name} of module {module.__name__!r} is no function but a {type(found).__name__}")
+        raise TypeError(f"{name} of module {module.__name__!r} has type {type(found).__name__}, expected a function")
     return found
 
 

@@ -75,8 +75,8 @@ def _own(returned, places, assignment):
     serving = next(iter(places))
     if not os.path.isdir(serving) or not os.listdir(serving):
         got = f"a dict of {sorted(map(str, returned))}" if isinstance(returned, dict) else f"a {type(returned).__name__}"
-        raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, or leave a model in fn_args.serving_model_dir: "
-                         f"it returned {got}, and left none")
+        raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, or save a model in fn_args.serving_model_dir: "
+                         f"it returned {got} and wrote no model")
     for left, wanted in places.items():
         if os.path.isdir(left) and not os.path.exists(wanted):
             shutil.move(left, wanted)
@@ -90,7 +90,7 @@ def _schema(fn_args):
     from tfx.utils import io_utils
 
     if not fn_args.schema_path:
-        raise ValueError("trainer_fn takes a schema, and none came with the examples or the transform graph")
+        raise ValueError("trainer_fn has a schema parameter, but neither the examples nor the transform graph have a schema")
     return io_utils.parse_pbtxt_file(fn_args.schema_path, schema_pb2.Schema())
 
 
@@ -100,7 +100,7 @@ def _checked(spec):
         spec = {key: getattr(spec, key) for key in KEYS}
     if not isinstance(spec, dict) or set(spec) != KEYS:
         got = f"a dict of {sorted(map(str, spec))}" if isinstance(spec, dict) else f"a {type(spec).__name__}"
-        raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, and returned {got}")
+        raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, but it returned {got}")
     return spec
 
 
@@ -167,7 +167,7 @@ def newest(folder):
     if not found:
         raise RuntimeError(
             f"trainer_fn exported nothing below {folder}: eval_spec needs an exporter (tf.estimator.FinalExporter), "
-            "and the estimator's model_dir is to be fn_args.serving_model_dir"
+            "and the estimator's model_dir must be fn_args.serving_model_dir"
         )
     return max(found, key=lambda path: (int(os.path.basename(path)), path))
 

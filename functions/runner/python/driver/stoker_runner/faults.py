@@ -79,7 +79,7 @@ def text(error):
     try:
         return str(error).strip()
     except Exception as worse:
-        return f"its words can't be had: {type(worse).__name__}"
+        return f"its message can't be read: {type(worse).__name__}"
 
 
 def _words(error):

@@ -2,7 +2,7 @@
 import re
 
 NEEDED = (
-    "TensorFlow has had no Estimators since 2.16: make an environment that has them with "
+    "TensorFlow has had no Estimators since 2.16: create an environment that has them with "
     "`stoker python setup --estimator` and name it in module.python, or give the module a run_fn"
 )
 

@@ -148,7 +148,7 @@ def _answers(assignment, head):
     if _model is None:
         if exports.last() is not None and not exports.learned(exports.last()):
             raise Nothing(_emphasized("no training was seen: neither fit of Keras nor a step of its optimizers, and no weights were read: the files "
-                                  "hold the weights that the model began with, unless the module has set them in a way of its own"))
+                                  "contain the model's initial weights, unless the module sets weights in another way"))
         raise Nothing("no model was seen: the module calls neither Keras's fit nor stoker.report(model=...)")
     sources = [source for source in _sources if _readable(tf, source)]
     if not sources and _derived is not None and (assignment.get("transformed") or not assignment.get("transform_graph_path")):
@@ -180,7 +180,7 @@ def _answers_of_files(tf, sources, assignment, head):
         _model = model
         rows = _answers_to(tf, sources, assignment, head)
     except Exception as error:
-        said.note(f"the model that was written last can't be asked for the data of the one that was trained last: {type(error).__name__}")
+        said.note(f"the model that was saved last can't predict from the data of the model that was trained last: {type(error).__name__}")
         return []
     finally:
         _model = trained
@@ -202,7 +202,7 @@ def _emphasized(text):
 
 def _answers_to(tf, sources, assignment, head):
     if _shared(_model):
-        raise Nothing("the model has variables that its workers read together, as those of a batch normalization: train it with one worker to compare it")
+        raise Nothing("the model has variables that several workers share, as a batch normalization has: train with one worker so that it can be compared")
     _refuse_random(tf, sources)
     _find_columns(tf, sources[0], assignment)
     end, rows, whole = time.monotonic() + SECONDS, [], False
@@ -211,7 +211,7 @@ def _answers_to(tf, sources, assignment, head):
         rows += found
     head["epoch"] = whole and len(sources) == 1
     if not rows:
-        raise Nothing("the data that the model was evaluated on hold no rows")
+        raise Nothing("the data that the model was evaluated on have no rows")
     return [line for line, _ in rows] + _synthetic(tf, sources[0], assignment, head)
 
 
@@ -232,7 +232,7 @@ def _synthetic(tf, source, assignment, head):
                 given = _side_by_side(tf, x, features) if _columns else {name: _like(tf, part, features[name]) for name, part in x.items()}
                 (line, _), = _rows(tf, given, None)
             except Exception as error:  # that row is not compared
-                said.note(f"the model in memory can't be asked for synthetic row {number}: {type(error).__name__}: {str(error)[:500]}")
+                said.note(f"the model in memory can't predict synthetic row {number}: {type(error).__name__}: {str(error)[:500]}")
                 continue
             lines.append({**line, "synthetic": number})
     return lines
@@ -242,7 +242,7 @@ def _side_by_side(tf, x, features):
     """A batch of one row with the features in the columns that they have in another batch."""
     widths = {name: sum(1 for other, _ in _columns if other == name) for name, _ in _columns}
     if any(len(features[name]) != width for name, width in widths.items()):
-        raise ValueError("a feature has another number of values")
+        raise ValueError("a feature has a different number of values")
     return tf.constant([[float(features[name][number]) for name, number in _columns]], x.dtype)
 
 
@@ -463,7 +463,7 @@ def _outputs(tf, answer):
         named = {"": answer}
     for name, part in named.items():
         if not isinstance(part, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)) or not part.shape.rank:
-            raise Nothing(f"output {name!r} of the model in memory is no tensor with rows but a {type(part).__name__}")
+            raise Nothing(f"output {name!r} of the model in memory has type {type(part).__name__}, expected a tensor with a batch dimension")
     return {str(name): _lists(tf, part) for name, part in named.items()}
 
 
@@ -509,7 +509,7 @@ def _refuse_random(tf, sources):
     """Stops at a model that has another answer each time: what it says is nothing to compare with."""
     for x, y in _batches(tf, sources[0]):
         if not _alike(_rows(tf, x, y), _rows(tf, x, y)):
-            raise Nothing("the model in memory has another answer each time that it is asked")
+            raise Nothing("the model in memory gives different predictions for the same rows")
         return
 
 

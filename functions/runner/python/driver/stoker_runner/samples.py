@@ -10,7 +10,7 @@ def rows(assignment, signature):
     found = [row for row in (_row(values, signature) for values in _values(assignment)) if row is not None]
     if not found:
         names = ", ".join(name for name, _, _ in signature.inputs)
-        raise ValueError("8 bits are chosen by rows of the training data, and no row of it has "
+        raise ValueError("the scales of 8-bit numbers are computed from rows of the training data, but no row has "
                          f"{names} as signature {signature.name} takes them")
     return found
 

@@ -44,7 +44,7 @@ def enter(sandbox):
     all_threads = sandbox["all_threads"]
     threads = len(os.listdir("/proc/self/task"))
     if threads > 1 and not all_threads and not sandbox["spare_threads"]:
-        raise OtherThreads(f"{threads - 1} threads were started by imports, which this kernel's Landlock does not hold to a job's sandbox")
+        raise OtherThreads(f"{threads - 1} threads were started by imports; this kernel's Landlock does not restrict them to the job's sandbox")
     attr = _Ruleset(sandbox["handled"], 0, sandbox["scoped"])
     size = ctypes.sizeof(attr) if attr.scoped else 8  # all that the first versions know
     ruleset = _call(CREATE_RULESET, ctypes.byref(attr), ctypes.c_size_t(size), 0)

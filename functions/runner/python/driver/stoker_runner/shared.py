@@ -27,7 +27,7 @@ def search(tuner, fit_kwargs, oracle):
     """Takes part in the study that the tuner stands for, until it is over. Raises Apart before anything has begun."""
     config = json.dumps(study(getattr(tuner, "oracle", None)))
     if len(config) > said.MAX_BYTES - 1024:
-        raise Apart(f"what it searches for takes {len(config)} bytes")
+        raise Apart(f"its search space and configuration take {len(config)} bytes")
     client = connect(tuner, oracle)
     said.send({"type": "study", "study": json.loads(config)})
     tuner.oracle, tuner.tuner_id = client, oracle["tuner"]
@@ -53,7 +53,7 @@ def space(oracle):
     """Its parameters, in the order in which they were registered: KerasTuner's wire has them by type."""
     found = oracle.get_space().get_config()["space"]
     if not found:
-        raise Apart("it has no hyperparameters before its first trial")
+        raise Apart("it defines no hyperparameters before its first trial")
     return found
 
 
@@ -68,7 +68,7 @@ def algorithm(oracle):
     if kind(oracle) != "hyperband":
         return {"name": kind(oracle)}
     if math.isinf(oracle.hyperband_iterations):
-        raise Apart("its Hyperband has no last iteration")
+        raise Apart("its Hyperband repeats without limit (hyperband_iterations)")
     return {"name": "hyperband", "max_epochs": oracle.max_epochs, "factor": oracle.factor,
             "iterations": oracle.hyperband_iterations}
 
@@ -78,7 +78,7 @@ def kind(oracle):
     try:
         import keras_tuner
     except ImportError:
-        raise Apart("it is none of KerasTuner's") from None
+        raise Apart("it is not an oracle of KerasTuner") from None
     own = {
         keras_tuner.oracles.RandomSearchOracle: "random",
         keras_tuner.oracles.GridSearchOracle: "grid",
@@ -86,7 +86,7 @@ def kind(oracle):
         keras_tuner.oracles.BayesianOptimizationOracle: "bayesian",
     }
     if type(oracle) not in own:
-        raise Apart(f"{type(oracle).__name__} is no oracle of KerasTuner's own")
+        raise Apart(f"{type(oracle).__name__} is not one of KerasTuner's own oracles")
     return own[type(oracle)]
 
 
@@ -95,7 +95,7 @@ def connect(tuner, oracle):
     try:
         from keras_tuner.src.distribute.oracle_client import OracleClient
     except ImportError as error:
-        raise Apart(f"this KerasTuner lacks a client for it: {error}") from None
+        raise Apart(f"this version of KerasTuner has no client for shared studies: {error}") from None
     host, _, port = oracle["address"].rpartition(":")
     os.environ.update(KERASTUNER_ORACLE_IP=host, KERASTUNER_ORACLE_PORT=port, KERASTUNER_TUNER_ID=oracle["tuner"],
                       no_grpc_proxy=host)

@@ -36,8 +36,8 @@ def plain(model, form):
         if not signature.strings():
             return signature
     listed = "; ".join(f"{s.name} has {', '.join(s.strings())}" for s in found[:5]) or "it has none"
-    raise NoPlainSignature(f"{form} parses no tf.Examples and looks up no strings, and every signature of the model "
-                           f"takes or gives strings ({listed}): export one more that takes plain tensors")
+    raise NoPlainSignature(f"{form} can neither parse tf.Examples nor look up strings, and every signature of the model "
+                           f"has strings as inputs or outputs ({listed}): export another signature that takes numeric tensors")
 
 
 def read(model):

@@ -12,8 +12,8 @@ import os
 from stoker_runner import leaving, said
 
 MIRRORED, MULTI_WORKER, TPU = "mirrored", "multi_worker", "tpu"
-WAYS = "train by Keras's fit, or by tf.distribute.get_strategy().run; or ask for one worker and no strategy"
-ESTIMATOR = ("resources.workers: trainer_fn makes an Estimator, which one process trains: ask for one worker, or train by Keras's fit in "
+WAYS = "train by Keras's fit, or by tf.distribute.get_strategy().run; or set one worker and no strategy"
+ESTIMATOR = ("resources.workers: trainer_fn creates an Estimator, which is trained by one process: set one worker, or train by Keras's fit in "
              "run_fn")
 NO_CHIEF = 'If "cluster" is set in TF_CONFIG, it must have one "chief" node'  # of tf.estimator.RunConfig
 KERAS_3 = "keras.src.backend.tensorflow.trainer"  # the module of its fit and evaluate
@@ -47,13 +47,13 @@ def scope(assignment):
             raise ValueError(ESTIMATOR) from error
         if steps or "DistributedVariable" not in str(error) and "replica context" not in str(error):
             raise
-        raise ValueError(f"resources.strategy: {name}: the module has a loop of its own, which does not train by the strategy: {WAYS}") from error
+        raise ValueError(f"resources.strategy: {name}: the module has its own training loop, which does not use the strategy: {WAYS}") from error
     if steps:
         return
     if name == MULTI_WORKER:
         raise ValueError(
-            "resources.workers: the module has trained no step by the strategy, so that each worker has trained the whole model alone: " + WAYS)
-    said.note("the module has trained no step by the strategy")
+            "resources.workers: the module trained no step with the strategy, so each worker trained the whole model alone: " + WAYS)
+    said.note("the module trained no step with the strategy")
 
 
 def _mirrored(tf):
@@ -116,7 +116,7 @@ def reported(phase, step):
 def took(what):
     """Refuses, with several workers, a training step that was taken if none has run on the strategy."""
     if _steps is not None and not _steps:
-        raise ValueError(f"resources.workers: {what}, and no step has run on the strategy: each worker trains the whole model alone: {WAYS}")
+        raise ValueError(f"resources.workers: {what}, but no step has run with the strategy: each worker trains the whole model alone: {WAYS}")
 
 
 def called(method, of):

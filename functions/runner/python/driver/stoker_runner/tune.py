@@ -34,7 +34,7 @@ def search(tuner_fn, assignment):
         except shared.Apart as reason:
             if not assignment.get("best_hyperparameters_dir"):  # the search is another process's
                 raise
-            said.note(f"the search runs whole in this one process: {reason}")
+            said.note(f"the whole search runs in this process: {reason}")
     return whole(tuner, fit_kwargs, assignment)
 
 
@@ -65,7 +65,7 @@ def completed(tuner):
     trials = [trial for trial in tuner.oracle.get_best_trials(max(len(known), 1)) if trial.status == "COMPLETED"]
     scored = [trial for trial in trials if math.isfinite(trial.score)]
     if len(scored) < len(trials):
-        said.note(f"{len(trials) - len(scored)} trials have an endless score, and are no results")
+        said.note(f"{len(trials) - len(scored)} trials have a score that is not finite; they are not counted as results")
     if scored:
         return scored
     ends = {trial.status for trial in known.values() if trial not in trials}
@@ -135,4 +135,4 @@ def place(tuner, working_dir):
         there = len(tuner.oracle.trials)
         found = f", where {there} trials were there before and count as its own" if there else ""
         said.note(f"the tuner keeps its trials in {folder}{found}: "
-                  "with directory=fn_args.working_dir they would be this search's alone, and survive a lost worker")
+                  "set directory=fn_args.working_dir to keep them separate from other searches and to continue after a worker is lost")

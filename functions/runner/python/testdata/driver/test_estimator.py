@@ -56,7 +56,7 @@ class Spec(unittest.TestCase):
                 estimator._checked(wrong)
 
     def test_a_schema_is_needed(self):
-        with self.assertRaisesRegex(ValueError, "takes a schema"):
+        with self.assertRaisesRegex(ValueError, "has a schema parameter"):
             estimator._schema(mock.Mock(schema_path=None))
 
 

@@ -49,7 +49,7 @@ class Own(kt.oracles.RandomSearchOracle):
     pass
 
 
-assert "Own is no oracle" in apart(Own("loss", hyperparameters=space()))
-assert "no hyperparameters" in apart(kt.oracles.RandomSearchOracle("loss"))
-assert "no last iteration" in apart(kt.oracles.HyperbandOracle("loss", hyperband_iterations=0, hyperparameters=space()))
-assert "NoneType is no oracle" in apart(None)
+assert "Own is not one of" in apart(Own("loss", hyperparameters=space()))
+assert "defines no hyperparameters" in apart(kt.oracles.RandomSearchOracle("loss"))
+assert "repeats without limit" in apart(kt.oracles.HyperbandOracle("loss", hyperband_iterations=0, hyperparameters=space()))
+assert "NoneType is not one of" in apart(None)

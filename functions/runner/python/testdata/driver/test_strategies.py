@@ -100,7 +100,7 @@ class Strategies(unittest.TestCase):
             step()
 
     def test_workers_that_each_train_alone_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "resources.workers: the module has trained no step by the strategy"):
+        with self.assertRaisesRegex(ValueError, "resources.workers: the module trained no step with the strategy"):
             with self.scope("multi_worker"):
                 tf.Variable(1.0).assign_add(1.0)
 
@@ -121,7 +121,7 @@ class Strategies(unittest.TestCase):
             os.makedirs(fn_args.serving_model_dir)
             open(os.path.join(fn_args.serving_model_dir, "model"), "w").close()
 
-        with self.assertRaisesRegex(ValueError, "resources.workers: the module has trained no step by the strategy"):
+        with self.assertRaisesRegex(ValueError, "resources.workers: the module trained no step with the strategy"):
             self.train("multi_worker", trainer_fn)
 
     def test_an_estimator_is_refused_with_several_workers_before_it_trains(self):
@@ -129,7 +129,7 @@ class Strategies(unittest.TestCase):
             raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')  # as tf.estimator.RunConfig
 
         for trainer_fn in (estimator, configured):
-            with self.assertRaisesRegex(ValueError, "resources.workers: trainer_fn makes an Estimator, which one process trains"):
+            with self.assertRaisesRegex(ValueError, "resources.workers: trainer_fn creates an Estimator, which is trained by one process"):
                 self.train("multi_worker", trainer_fn)
 
     def test_steps_by_a_copy_of_the_strategy_count_and_are_the_copys(self):  # an Estimator's RunConfig copies it
@@ -146,7 +146,7 @@ class Strategies(unittest.TestCase):
         self.assertEqual([strategy is copied for strategy in found], [True, True])
 
     def test_a_report_of_a_step_that_each_worker_took_alone_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "resources.workers: .* reports step 8, and no step has run on the strategy"):
+        with self.assertRaisesRegex(ValueError, "resources.workers: .* reports step 8, but no step has run with the strategy"):
             with self.scope("multi_worker"):
                 stoker.report(step=2, phase="reading")
                 stoker.report(step=5, phase="reading")
@@ -183,13 +183,13 @@ class Strategies(unittest.TestCase):
             except ValueError as error:
                 errors.append(str(error))
 
-        with self.assertRaisesRegex(ValueError, "resources.workers: the module has trained no step by the strategy"):
+        with self.assertRaisesRegex(ValueError, "resources.workers: the module trained no step with the strategy"):
             with self.scope("multi_worker"), mock.patch.object(strategies, "KERAS_3", ""):
                 other = threading.Thread(target=thread)  # where TensorFlow's scopes don't reach
                 other.start()
                 other.join()
         self.assertEqual(batches, [0])
-        self.assertRegex(errors[0], "resources.workers: fit has taken a step, and no step has run on the strategy")
+        self.assertRegex(errors[0], "resources.workers: fit has taken a step, but no step has run with the strategy")
 
     def test_fit_and_evaluate_of_keras_3_are_refused_with_several_workers(self):
         for method in (fit, lambda: tf.keras.Sequential([tf.keras.layers.Dense(1)]).evaluate(tf.ones((8, 1)), tf.ones((8, 1)))):
@@ -200,7 +200,7 @@ class Strategies(unittest.TestCase):
     def test_devices_that_are_not_used_are_said(self):
         with self.scope("mirrored"):
             pass
-        self.assertEqual(self.notes[1:], ["the module has trained no step by the strategy"])
+        self.assertEqual(self.notes[1:], ["the module trained no step with the strategy"])
 
     def test_what_the_module_raises_is_its_own(self):
         with self.assertRaises(KeyError):
