@@ -44,7 +44,7 @@ type MarkerData interface {
 // Examples is one Examples artifact: a folder with one Split-<name> folder for each split.
 type Examples struct {
 	URI           string   `json:"uri" jsonschema:"required,format=s3,description=Address of the artifact folder"`
-	Splits        []string `json:"splits,omitempty" jsonschema:"format=split,description=Splits the folder holds. Default: train and eval"`
+	Splits        []string `json:"splits,omitempty" jsonschema:"format=split,description=Splits in the folder. Default: train and eval"`
 	Span          int64    `json:"span,omitempty" jsonschema:"minimum=0"`
 	Version       int64    `json:"version,omitempty" jsonschema:"minimum=0"`
 	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=tfrecords_gzip,enum=FORMAT_TFRECORDS_GZIP,enum=tfrecords,description=Default: tfrecords_gzip"`
@@ -53,7 +53,7 @@ type Examples struct {
 	// CustomSplitPattern is TFX's custom property of that name
 	// (tfx/components/util/examples_utils.py): if an artifact has it, its keys are the artifact's
 	// splits, and Splits and the Split-<name> folders don't count.
-	CustomSplitPattern map[string]string `json:"custom_split_pattern,omitempty" jsonschema_extras:"format=patterns" jsonschema:"description=Of each split the pattern of its files\\, relative to the artifact: subdir/train-*-of-*. Default: Split-<name>/*"`
+	CustomSplitPattern map[string]string `json:"custom_split_pattern,omitempty" jsonschema_extras:"format=patterns" jsonschema:"description=Pattern of the files of each split\\, relative to the artifact: subdir/train-*-of-*. Default: Split-<name>/*"`
 }
 
 // Formats of an Examples artifact, as TFX names them. TFX has more; Stoker reads these.
@@ -103,8 +103,8 @@ func (r Request) validate() error {
 
 // Answer names the job that an event answers.
 type Answer struct {
-	Job        string `json:"job,omitempty" jsonschema:"description=ID of the job that this event answers\\, where it answers one"`
-	JobRequest string `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
+	Job        string `json:"job,omitempty" jsonschema:"description=ID of the job whose result this event is\\, if it is the result of one"`
+	JobRequest string `json:"job_request,omitempty" jsonschema:"description=ID of the dead letter or the replay that requested that job again"`
 }
 
 func (a *Answer) answer() *Answer { return a }
@@ -227,8 +227,8 @@ type HParamsReady struct {
 	Values          map[string]any `json:"values,omitempty"`
 	Score           *float64       `json:"score,omitempty"`
 	Objective       string         `json:"objective,omitempty"`
-	Study           string         `json:"study,omitempty" jsonschema:"description=What was tried. Of Stoker's own: address of a TunerResults artifact folder"`
-	Execution       string         `json:"execution,omitempty" jsonschema:"format=digest,description=Of everything that decided the search\\, where Stoker made it"`
+	Study           string         `json:"study,omitempty" jsonschema:"description=Address of the trials: for a search by Stoker a TunerResults artifact folder"`
+	Execution       string         `json:"execution,omitempty" jsonschema:"format=digest,description=Digest of everything that determined the search\\, for one by Stoker"`
 	Generation      int            `json:"generation,omitempty" jsonschema:"minimum=0"`
 	Salt            string         `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
 	Cached          bool           `json:"cached,omitempty" jsonschema:"description=An earlier search of the same was taken"`
@@ -274,7 +274,7 @@ func (d *HParamsReady) output() Output {
 type Artifact struct {
 	Type   string `json:"type" jsonschema:"required,minLength=1,description=TFX's type name: Examples Schema TransformGraph HyperParameters Model"`
 	URI    string `json:"uri" jsonschema:"required,format=s3"`
-	Digest string `json:"digest" jsonschema:"required,format=digest,description=Over the listing or the manifest"`
+	Digest string `json:"digest" jsonschema:"required,format=digest,description=Digest of the listing or of the manifest"`
 }
 
 // Model is a trained model's address.
@@ -290,12 +290,12 @@ type Skew struct {
 	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared\\, by the model's answers or by its transformed features"`
 	MaxAbs    float64  `json:"max_abs" jsonschema:"description=Largest difference between an answer of the files and what it should be"`
 	Tolerance float64  `json:"tolerance"`
-	Raw       bool     `json:"raw" jsonschema:"description=The rows went in as requests do. Else they were transformed ones\\, behind the transform graph"`
-	By        []string `json:"by,omitempty" jsonschema:"enum=go,enum=tensorflow,description=Who asked the model in its files"`
+	Raw       bool     `json:"raw" jsonschema:"description=true: the rows were raw\\, as in requests. false: they were transformed rows\\, given to the model behind the transform graph"`
+	By        []string `json:"by,omitempty" jsonschema:"enum=go,enum=tensorflow,description=What ran the saved model"`
 	Note      string   `json:"note,omitempty" jsonschema:"description=What was not compared\\, and why"`
 
 	Asked       int    `json:"asked,omitempty" jsonschema:"minimum=0,description=Rows that the serving signature answered without an error\\, as requests have them: without labels. 0: it was not asked"`
-	NotCompared string `json:"not_compared,omitempty" jsonschema:"description=Why no answer of the serving signature was compared with the model in memory. Left out where some were"`
+	NotCompared string `json:"not_compared,omitempty" jsonschema:"description=Why no prediction of the serving signature was compared with the model in memory. Missing if some were compared"`
 }
 
 // ModelTrained says that a model has been trained, checked and committed.
@@ -303,18 +303,18 @@ type ModelTrained struct {
 	Model           Model              `json:"model" jsonschema:"required"`
 	ModelRun        string             `json:"model_run,omitempty" jsonschema:"format=s3"`
 	EvalModel       string             `json:"eval_model,omitempty" jsonschema:"format=s3"`
-	Execution       string             `json:"execution" jsonschema:"required,format=digest,description=Of everything that decided the result"`
+	Execution       string             `json:"execution" jsonschema:"required,format=digest,description=Digest of everything that determined the result"`
 	Generation      int                `json:"generation" jsonschema:"minimum=0"`
 	Salt            string             `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
 	Cached          bool               `json:"cached"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Inputs          []Artifact         `json:"inputs" jsonschema:"required"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"`
-	Settings        json.RawMessage    `json:"settings,omitempty" jsonschema:"type=object,description=What the training used\\, defaults included\\, as its module says. Secrets are hidden"`
+	Settings        json.RawMessage    `json:"settings,omitempty" jsonschema:"type=object,description=Settings of the training as its module reports them\\, with defaults. Secrets are hidden"`
 	Module          string             `json:"module" jsonschema:"required,minLength=1,description=Digest of the module's code"`
 	BaseModel       string             `json:"base_model,omitempty" jsonschema:"format=s3"`
 	Skew            *Skew              `json:"skew,omitempty"`
-	Notes           []string           `json:"notes,omitempty" jsonschema:"description=What was asked for and is not there: a format that the model can't be written in\\, with the reason"`
+	Notes           []string           `json:"notes,omitempty" jsonschema:"description=Outputs that were requested but are missing\\, with the reason: a format in which the model can't be written"`
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`

@@ -43,7 +43,7 @@ type DeadReason struct {
 // body.
 type Cut struct {
 	Bytes  int    `json:"bytes" jsonschema:"required,description=Size of the whole body"`
-	SHA256 string `json:"sha256" jsonschema:"required,description=Of the whole body, in hex"`
+	SHA256 string `json:"sha256" jsonschema:"required,description=SHA-256 of the whole body as hexadecimal digits"`
 }
 
 // Encode returns the dead letter as JSON of at most maxBytes, the size limit of one message. If it

@@ -43,7 +43,7 @@ type Job struct {
 	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
 	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
 	Study      string    `json:"study,omitempty" jsonschema:"description=Of a trial job: the study whose trials it takes\\, one after another. The hexadecimal digits of its search's execution"`
-	Request    string    `json:"request,omitempty" jsonschema:"description=Who asked for it again: a dead letter or a replay. Not part of the job's identity"`
+	Request    string    `json:"request,omitempty" jsonschema:"description=ID of the dead letter or the replay that requested it again. Not part of the job's identity"`
 	Created    time.Time `json:"created"` // when the completing event was stored
 	Trace      string    `json:"traceparent,omitempty"`
 	TraceState string    `json:"tracestate,omitempty"`
