@@ -105,7 +105,7 @@ func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 	for name, p := range poisons {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			most := undisturbed * 6 / 5
+			most := 2 * undisturbed // which notification comes first is chance
 			if p.away {
 				most += longestPause // the bridge may have begun one just before the others arrived
 			}
