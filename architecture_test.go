@@ -64,7 +64,7 @@ var rules = archtest.Rules{
 		"compute/data/schemagen":  {Imports: "compute/data/example compute/data/example/schemapb", TestImports: "compute/data/tfrecord compute/tf/tftest"},
 		"compute/data/examplegen": {Imports: "compute/data/example compute/data/tfrecord", TestImports: "compute/tf/tftest"},
 		"compute/tf/drift":        {Imports: "compute/data/example compute/tf/graph", TestImports: "compute/tf/tftest"},
-		"compute/tf/graph":        {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops"},
+		"compute/tf/graph":        {Imports: "compute/tf/tensor compute/tf/tensorbundle compute/data/tfrecord compute/tf/ops", TestImports: "compute/data/example"},
 		"compute/tf/graphtest":    {TestOnly: true}, // hostile graphs
 		"compute/tf/tensor":       {},
 		"compute/tf/ops":          {Imports: "compute/fingerprint compute/tf/tensor compute/data/example"},
