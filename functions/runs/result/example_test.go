@@ -18,7 +18,8 @@ func ExampleOf() {
 		fmt.Println(err)
 		return
 	}
-	manifest := storage.Manifest{Attempt: "attempt-2", Result: trained} // as storage.ReadManifest returns it
+	// As storage.ReadManifest returns it.
+	manifest := storage.Manifest{Attempt: "attempt-2", Result: trained}
 
 	r, err := result.Of(manifest)
 	if err != nil {
