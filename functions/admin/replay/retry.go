@@ -33,7 +33,8 @@ type Handler interface {
 // event is read from the log, which has it unchanged, and handled as if it had just arrived. If it
 // is refused again, the dead letter stays, and the error says why. A bucket notification is
 // published again for the bridge. Retrying twice, also concurrently, or after an incomplete retry,
-// has the effect of one retry.
+// has the effect of one retry. A job whose run has ended without it is refused, because no worker
+// would do it.
 func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.DeadLetter) error {
 	var err error
 	switch deadLetter.Message.Stream {
@@ -56,7 +57,7 @@ func Retry(ctx context.Context, bus events.Bus, d Handler, deadLetter events.Dea
 	return nil
 }
 
-func retryJob(ctx context.Context, bus events.JobQueue, deadLetter events.DeadLetter) error {
+func retryJob(ctx context.Context, bus events.Bus, deadLetter events.DeadLetter) error {
 	if len(deadLetter.Message.Body) == 0 { // another client removed it from the queue
 		return fmt.Errorf("message %d is gone from the queue; `stoker replay` enqueues the jobs that runs lack", deadLetter.Message.Sequence)
 	}
@@ -67,8 +68,26 @@ func retryJob(ctx context.Context, bus events.JobQueue, deadLetter events.DeadLe
 	if err != nil {
 		return fmt.Errorf("message %d of the queue is not a job: %w", deadLetter.Message.Sequence, err)
 	}
+	if err := checkRunGoesOn(ctx, bus, job); err != nil {
+		return err
+	}
 	job.Request = requestOf(deadLetter)
 	return reoffer(ctx, bus, job, deadLetter)
+}
+
+// checkRunGoesOn returns an error if the dispatcher has ended the job's run, as it does after a
+// search that failed. It reads the log at its leader.
+func checkRunGoesOn(ctx context.Context, bus events.EventLog, job events.Job) error {
+	for recorded, err := range bus.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run}) {
+		if err != nil {
+			return fmt.Errorf("read the events of run %s: %w", job.Run, err)
+		}
+		if recorded.Err == nil && events.EndsRunWithoutJob(recorded.Event) {
+			return fmt.Errorf("run %s of pipeline %s has ended, so that its job would not be done; "+
+				"`stoker runs rerun` starts it again, with the pipeline as it is now", job.Run, job.Pipeline)
+		}
+	}
+	return nil
 }
 
 // requestOf returns the name of a retry. The dead letter's sequence alone would repeat if the

@@ -119,7 +119,7 @@ func TestALostTuneJobIsEnqueuedAgain(t *testing.T) {
 	})
 }
 
-func TestASearchThatFailedIsTriedAgainByItsDeadLetter(t *testing.T) {
+func TestTheDeadLetterOfASearchWhoseRunHasEndedIsKept(t *testing.T) {
 	inWorld(t, tuned, func(t *testing.T, w *world) {
 		w.broken["search of a"] = true
 		w.ready("a")
@@ -129,8 +129,14 @@ func TestASearchThatFailedIsTriedAgainByItsDeadLetter(t *testing.T) {
 			t.Fatalf("%d dead letters", len(dead))
 		}
 		w.broken = map[string]bool{}
-		w.check(replay.Retry(t.Context(), w.bus, w.d, dead[0]))
+		err := replay.Retry(t.Context(), w.bus, w.d, dead[0])
+		if err == nil || !strings.Contains(err.Error(), "run a of pipeline penguin has ended") || !strings.Contains(err.Error(), "`stoker runs rerun`") {
+			t.Errorf("error %v, want that the run has ended, and how to run it again", err)
+		}
 		w.settle()
-		equal(t, w.trained, "search of a") // its run has failed, but others may use the result
+		equal(t, w.trained)
+		if left := deadLetters(t, w.bus); len(left) != 1 || left[0].Sequence != dead[0].Sequence {
+			t.Errorf("%d dead letters are left, want the one that was refused", len(left))
+		}
 	})
 }
