@@ -44,7 +44,9 @@ func ExampleLocal() {
 		Wanted: wanted, Base: base, Dir: filepath.Join(dir, "trials"),
 		OnStudy: func(tune.Study) {}, OnMessage: func(module.Message) {},
 		Run: func(_ context.Context, a module.Assignment, _ func(module.Message)) (runner.Outcome, error) {
-			tried := struct{ Units int }{}
+			var tried struct {
+				Units int `json:"units"`
+			}
 			err := a.Tuned(&tried)
 			return runner.Outcome{Metrics: map[string]float64{"accuracy": 1 / float64(tried.Units)}}, err
 		},
@@ -55,7 +57,7 @@ func ExampleLocal() {
 	}
 	best, err := search.ReadBest(base.BestHyperparametersDir)
 	fmt.Println(len(study.Trials), "trials,", study.Finished.Why, best["units"], err)
-	// Output: 3 trials in a row have failed, the last: trial 0002: the objective accuracy is +Inf
+	// Output: 3 trials, exhausted 8 <nil>
 }
 
 // A participant of a study appends what Plan returns: here the first trial, then its end together
