@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -265,4 +266,81 @@ func asJSON(t *testing.T, p pipeline.Pipeline) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// A pipeline is compared with its next revision, by key.
+func ExampleDiff() {
+	parse := func(trainer string) pipeline.Pipeline {
+		p, err := pipeline.Parse("penguin.yaml", []byte("pipeline: penguin\nmodule: builtin:dnn\ntrainer: "+trainer+"\n"))
+		if err != nil {
+			fmt.Println(err)
+		}
+		return p
+	}
+	changes, err := pipeline.Diff(parse("{train_args: {num_steps: 100}}"), parse("{train_args: {num_steps: 200}, max_attempts: 1}"))
+	for _, c := range changes {
+		fmt.Printf("%s: %s -> %s\n", c.Key, c.From, c.To)
+	}
+	fmt.Println(err)
+	// Output:
+	// trainer.train_args.num_steps: 100 -> 200
+	// <nil>
+}
+
+// A tuner has the trainer's values where it sets none.
+func ExamplePipeline_Search() {
+	p, err := pipeline.Parse("penguin.yaml", []byte(`
+pipeline: penguin
+module: builtin:dnn
+trainer: {train_args: {num_steps: 1000}, seed: 7}
+tuner: {when: always, train_args: {num_steps: 50}, study: {algorithm: tpe, max_trials: 20}}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	search := p.Search()
+	fmt.Println(p.Tunes(), search.TrainArgs.NumSteps, search.EvalArgs.Splits, search.Seed, search.Study.Algorithm.Name, search.Study.MaxTrials)
+	// Output: true 50 [eval] 7 tpe 20
+}
+
+// A caller that finds a problem later reports it at its place in the file.
+func ExampleFile_At() {
+	file, err := pipeline.ReadFile("penguin.yaml", []byte("pipeline: penguin\nmodule: ./missing.py\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(file.At("module", errors.New("no such file")))
+	// Output: penguin.yaml:2:1: no such file
+}
+
+// Every default is filled in, and secrets are hidden.
+func ExamplePipeline_Masked() {
+	p, err := pipeline.Parse("penguin.yaml", []byte(`
+pipeline: penguin
+module: builtin:dnn
+trainer: {custom_config: {label: species, api_key: xyzzy}}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	masked, err := p.Masked()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var shown struct {
+		Trainer struct {
+			MaxAttempts  int            `json:"max_attempts"`
+			CustomConfig map[string]any `json:"custom_config"`
+		} `json:"trainer"`
+	}
+	if err := json.Unmarshal(masked, &shown); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(shown.Trainer.MaxAttempts, shown.Trainer.CustomConfig)
+	// Output: 1 map[api_key:•••••• label:species]
 }
