@@ -187,7 +187,11 @@ func (b *Bus) advisories(ctx context.Context, message about) (at []uint64, err e
 // written reads a message of DeadLetter. A foreign message is returned verbatim.
 func written(message events.Message) events.DeadLetter {
 	var deadLetter events.DeadLetter
-	if err := json.Unmarshal(message.Body, &deadLetter); err != nil {
+	err := json.Unmarshal(message.Body, &deadLetter)
+	if err == nil && (deadLetter.Message.Stream == "" || deadLetter.Message.Sequence == 0) {
+		err = errors.New("it names no message")
+	}
+	if err != nil {
 		deadLetter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
 	}
 	return deadLetter

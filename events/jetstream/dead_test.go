@@ -86,6 +86,33 @@ func TestAJobGivenUpLeavesADeadLetterThoughItsStreamWasMadeAnew(t *testing.T) {
 	}
 }
 
+// What another client publishes among the dead letters is shown, and can be deleted.
+func TestAForeignMessageAmongTheDeadLettersCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	bus := connectAs(t, server, jetstream.Options{Create: true})
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"{}", "no JSON", `{"message": {"stream": "JOBS"}}`} {
+		if _, err := client.Publish(t.Context(), "dead.foreign", []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, letter := range waitForDead(t, bus, 3) {
+		if !strings.Contains(letter.Reason.Message, "not a dead letter") || letter.Message.Subject != "dead.foreign" {
+			t.Errorf("%+v, want the foreign message, and why it is none", letter)
+		}
+		if err := bus.DeleteDeadLetter(t.Context(), letter.Sequence); err != nil {
+			t.Error(err)
+		}
+	}
+	for letter := range bus.DeadLetters(t.Context()) {
+		t.Errorf("dead letter %d is left", letter.Sequence)
+	}
+}
+
 // deleteStream removes a stream like `nats stream rm`.
 func deleteStream(t *testing.T, server *natsserver.Server, name string) js.JetStream {
 	t.Helper()

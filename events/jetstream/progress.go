@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -72,13 +73,13 @@ func failing[T any](err error) iter.Seq2[T, error] {
 const streamProgress = "PROGRESS"
 
 // LastProgress returns the last report of a run's job, for a program that did not watch. It returns
-// events.ErrNotFound if there is none, or it is too old.
+// events.ErrNotFound if there is none, it is too old, or the server has lost it by a restart.
 func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
 	var p events.Progress
 	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})
 	stream, err := b.js.Stream(ctx, streamProgress)
 	if err != nil {
-		return p, fmt.Errorf("read progress of job %s: %w", job, b.explain(ctx, err))
+		return p, fmt.Errorf("read progress of job %s: %w", job, forgotten(b.explain(ctx, err)))
 	}
 	msg, err := stream.GetLastMsgForSubject(ctx, subject)
 	if err != nil {
@@ -88,6 +89,15 @@ func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (even
 		return p, fmt.Errorf("read progress of job %s: %w", job, err)
 	}
 	return p, nil
+}
+
+// forgotten says why there is no stream of progress, if that is the error: it is in memory.
+func forgotten(err error) error {
+	if !hasCode(err, jetstream.JSErrCodeStreamNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: no stream %s: a single NATS server loses it when it restarts; `stoker streams apply` creates it again",
+		events.ErrNotFound, streamProgress)
 }
 
 // Logs yields the logs of the jobs of a run, in order of arrival: the last parts kept of each job
@@ -108,7 +118,7 @@ func (b *Bus) logs(ctx context.Context, filter string, follow bool) iter.Seq2[ev
 		scan := scan{bus: b, stream: streamProgress, filters: []string{filter}, next: 1, follow: follow}
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
-				yield(events.Progress{}, fmt.Errorf("read logs: %w", b.explain(ctx, err)))
+				yield(events.Progress{}, fmt.Errorf("read logs: %w", forgotten(b.explain(ctx, err))))
 				return
 			}
 			var p events.Progress

@@ -4,12 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
+
+func TestAStreamOfProgressThatIsLostIsNamed(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	b := connect(t, server, jetstream.Options{Create: true})
+	deleteStream(t, server, "PROGRESS") // as a restart of a single server does
+	if _, err := b.LastProgress(t.Context(), "penguin", "monday", "j1"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("last progress: %v", err)
+	}
+	for _, err := range b.Logs(t.Context(), "penguin", "monday", false) {
+		if !errors.Is(err, events.ErrNotFound) || !strings.Contains(err.Error(), "`stoker streams apply`") {
+			t.Errorf("logs: %v", err)
+		}
+		return
+	}
+	t.Error("the logs are empty without an error")
+}
 
 func TestTheLastProgressIsThereForWhoDidNotWatch(t *testing.T) {
 	t.Parallel()

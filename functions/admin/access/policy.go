@@ -81,6 +81,31 @@ func (r Role) Policy(at Place) (Policy, error) {
 	return p, nil
 }
 
+// StoreUse is how a role uses the store.
+type StoreUse int
+
+// The uses of the store, as Policy permits them.
+const (
+	UsesNothing StoreUse = iota
+	UsesInputs           // reads or writes what events name, whose addresses only events have
+	ReadsArtifacts
+	WritesArtifacts
+)
+
+// StoreUse returns how the role uses the store.
+func (r Role) StoreUse() StoreUse {
+	switch r {
+	case Upstream, Bridge:
+		return UsesInputs
+	case Console, Exporter:
+		return ReadsArtifacts
+	case Worker, Operator:
+		return WritesArtifacts
+	default:
+		return UsesNothing
+	}
+}
+
 func (at Place) check(r Role) error {
 	for _, ref := range append([]storage.Ref{at.Root}, at.Inputs...) {
 		if err := ref.Validate(); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +15,11 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/runner/python"
 	"github.com/stoker-ml/stoker/local/bucket/buckettest"
 	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
 // examined returns the findings of an examination, one per line.
@@ -118,6 +122,54 @@ func TestTheStoreIsExamined(t *testing.T) {
 	}
 	for object, err := range store.List(t.Context(), root) {
 		t.Errorf("it left %v, %v", object, err)
+	}
+}
+
+// readOnly is a store that refuses to write, and to read a bucket.
+type readOnly struct {
+	storage.Store
+	refused string
+}
+
+func (s readOnly) List(ctx context.Context, prefix storage.Ref) iter.Seq2[storage.Object, error] {
+	if prefix.Bucket == s.refused {
+		return func(yield func(storage.Object, error) bool) { yield(storage.Object{}, storage.ErrDenied) }
+	}
+	return s.Store.List(ctx, prefix)
+}
+
+func (readOnly) Put(context.Context, storage.Ref, io.Reader, int64) (storage.Object, error) {
+	return storage.Object{}, storage.ErrDenied
+}
+
+func (readOnly) PutIf(context.Context, storage.Ref, []byte, storage.Condition) (storage.Object, error) {
+	return storage.Object{}, storage.ErrDenied
+}
+
+func TestOfTheStoreOnlyWhatARoleMayUseIsExamined(t *testing.T) {
+	t.Parallel()
+	store := storagetest.NewMemory()
+	for _, tc := range []struct {
+		role    access.Role
+		refused string // bucket
+		want    string
+	}{
+		{access.Dispatcher, "models", "ok store: role dispatcher does not use it"},
+		{access.Notifier, "models", "ok store: role notifier does not use it"},
+		{access.Console, "", "ok store: "},
+		{access.Console, "models", "fault store: "},
+		{access.Exporter, "", "ok store: "},
+		{access.Upstream, "models", "ok store: "},
+		{access.Bridge, "models", "ok store: "},
+		{access.Worker, "", "fault store: "},
+		{access.Operator, "", "fault store: "},
+	} {
+		lines, _ := examined(t, time.Minute, StoreOf(tc.role, func(ctx context.Context, do func(context.Context, storage.Store, storage.Ref) error) error {
+			return do(ctx, readOnly{store, tc.refused}, storage.Ref{Bucket: "models"})
+		}))
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], tc.want) {
+			t.Errorf("role %s, bucket %q refused: %q, want %q", tc.role, tc.refused, lines, tc.want)
+		}
 	}
 }
 

@@ -25,13 +25,18 @@ type Listener struct {
 	Waits func(why string)
 }
 
+// ErrNotPermitted reports a bus that permits its user to publish, but not to follow runs, like that
+// of the role upstream.
+var ErrNotPermitted = errors.New("only the roles console and operator may follow a run")
+
 // errOver ends the watching of progress once the outcome is known.
 var errOver = errors.New("run is over")
 
 // Events publishes events of one run and returns the event with its outcome. It follows the log
 // first and publishes then, so that it misses nothing of the run. It returns a *submit.NoEffect as
 // soon as one of the events is known to be ignored, because the run was over before or another
-// event came first: the run's outcome does not depend on it then.
+// event came first: the run's outcome does not depend on it then. After ErrNotPermitted the events
+// may have been published.
 func Events(ctx context.Context, bus events.Bus, evs []events.Event, listen Listener) (events.Event, error) {
 	pipeline, run := evs[0].Pipeline, evs[0].Run
 	var outcome events.Event
@@ -41,6 +46,9 @@ func Events(ctx context.Context, bus events.Bus, evs []events.Event, listen List
 	progress := bus.Watch(watchCtx, pipeline, run)
 	watching.Go(func() error {
 		for p, err := range progress {
+			if errors.Is(err, events.ErrRefused) {
+				return fmt.Errorf("%w: %w", ErrNotPermitted, err)
+			}
 			if err != nil {
 				return ignoreEnd(watchCtx, err)
 			}

@@ -3,6 +3,7 @@ package follow_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,6 +54,21 @@ func TestAnEventThatLostARaceEndsTheWait(t *testing.T) {
 			t.Errorf("%+v, %v", none, err)
 		}
 	})
+}
+
+// unwatchable is a bus for a user who may not follow runs.
+type unwatchable struct{ *bustest.Memory }
+
+func (unwatchable) Watch(context.Context, string, string) iter.Seq2[events.Progress, error] {
+	return func(yield func(events.Progress, error) bool) { yield(events.Progress{}, events.ErrRefused) }
+}
+
+func TestAUserWhoMayNotFollowRunsIsTold(t *testing.T) {
+	t.Parallel()
+	_, err := follow.Events(t.Context(), unwatchable{bustest.NewMemory(0)}, []events.Event{transformed("1")}, follow.Listener{})
+	if !errors.Is(err, follow.ErrNotPermitted) || !errors.Is(err, events.ErrRefused) {
+		t.Errorf("error %v, want that following is not permitted", err)
+	}
 }
 
 const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

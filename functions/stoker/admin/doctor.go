@@ -43,8 +43,8 @@ func newDoctor(a *app.App) *cobra.Command {
 		Long: "Checks everything that commands and workers use with the current settings: the bus and its streams, the store (an\n" +
 			"object is written and removed), the clocks of both, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
 			"It changes nothing. Each finding is one line: ok, warning or fault, with advice. The exit status is 1 if there is a fault.\n\n" +
-			"With --role, or with the inbox prefix _INBOX.<role>, it also checks each permission that the role needs on the bus:\n" +
-			"see `stoker access`.",
+			"With --role, or with the inbox prefix _INBOX.<role>, it also checks each permission that the role needs on the bus\n" +
+			"(see `stoker access`), and of the store only what the role may use.",
 		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
 		Args:    app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,8 +75,12 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
+	store, err := checkStore(a, f.roleFlags)
+	if err != nil {
+		return nil, err
+	}
 	checks := []doctor.Check{
-		checkSettings(a, found), doctor.Secrets("settings file", secretFile(found)), checkBus(a), doctor.Durable(f.monitor), doctor.Store(a.WithStore),
+		checkSettings(a, found), doctor.Secrets("settings file", secretFile(found)), checkBus(a), doctor.Durable(f.monitor), store,
 		doctor.Processor(), doctor.Files(), doctor.Modules(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
 	}
 	if at, err := a.Target(); err == nil && at.IsLocal {
@@ -189,6 +193,35 @@ func (f *roleFlags) add(a *app.App, cmd *cobra.Command) {
 	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }
 
+// roleOf returns the role that is given, or else the one in the inbox prefix; "" if neither is.
+func roleOf(f roleFlags, inbox string) (access.Role, error) {
+	if f.role != "" {
+		role, err := access.ParseRole(f.role)
+		if err != nil {
+			return "", exit.Usage(err)
+		}
+		return role, nil
+	}
+	name, ours := strings.CutPrefix(inbox, "_INBOX.")
+	if role, err := access.ParseRole(name); ours && err == nil {
+		return role, nil
+	}
+	return "", nil
+}
+
+// checkStore checks what the role uses; without a role, everything.
+func checkStore(a *app.App, f roleFlags) (doctor.Check, error) {
+	at, err := a.Target()
+	if err != nil {
+		return doctor.Store(a.WithStore), nil // its own check reports errors of the bus
+	}
+	role, err := roleOf(f, at.Bus.InboxPrefix)
+	if err != nil || role == "" {
+		return doctor.Store(a.WithStore), err
+	}
+	return doctor.StoreOf(role, a.WithStore), nil
+}
+
 // checkRole returns nothing if no role is given.
 func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
 	at, err := a.Target()
@@ -196,15 +229,9 @@ func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
 		return nil, nil // its own check reports errors of the bus
 	}
 	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
-	role, err := access.ParseRole(f.role)
-	if err != nil && f.role != "" {
-		return nil, exit.Usage(err)
-	}
-	if f.role == "" {
-		name, ours := strings.CutPrefix(at.Bus.InboxPrefix, "_INBOX.")
-		if role, err = access.ParseRole(name); !ours || err != nil {
-			return nil, nil
-		}
+	role, err := roleOf(f, at.Bus.InboxPrefix)
+	if err != nil || role == "" {
+		return nil, err
 	}
 	if _, err := role.Needs(scope); err != nil && f.role != "" {
 		return nil, exit.Usage(err)

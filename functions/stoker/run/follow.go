@@ -40,6 +40,9 @@ func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []eve
 	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
 		return Refusal(a, none)
 	}
+	if errors.Is(err, follow.ErrNotPermitted) {
+		return exit.Unreachable(fmt.Errorf("--wait: %v; publish without --wait", err))
+	}
 	if err != nil {
 		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s continues, `%s` shows it", run, a.Command("runs")))
 	}
