@@ -12,6 +12,8 @@
 //	browser -watch WORD [-watch WORD]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
 //
+// Its tests read the web site that task docs builds.
+//
 // It is a module of its own: chromedp and the protocol's types are no part of Stoker.
 package main
 

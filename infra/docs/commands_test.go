@@ -114,6 +114,17 @@ func unknown(t *testing.T, stoker string, line []string) string {
 	return ""
 }
 
+// Each page is in the navigation of the web site.
+func TestEveryPageIsOnTheSite(t *testing.T) {
+	t.Parallel()
+	settings := read(t, "../site/zensical.toml")
+	for _, page := range pages(t) {
+		if name := filepath.Join("infra/docs", page); !strings.Contains(settings, `"`+name+`"`) {
+			t.Errorf("%s: not in nav of infra/site/zensical.toml", name)
+		}
+	}
+}
+
 // The prose of a page is at most 100 columns wide. Tables, code and the targets of links may be
 // wider.
 func TestTheProseOfPagesIsAtMost100ColumnsWide(t *testing.T) {
