@@ -47,3 +47,18 @@ func Example() {
 	fmt.Println(kernel, err)
 	// Output: [2] <nil>
 }
+
+// A directory is checked before it is served.
+func ExampleCheck() {
+	fmt.Println(savedmodel.Check("testdata/penguin/model"))
+	fmt.Println(savedmodel.Check("testdata/penguin/transform_graph") != nil)
+	// Output:
+	// <nil>
+	// true
+}
+
+// A feature that is a reserved word of Python is passed under another name.
+func ExampleKeyword() {
+	fmt.Println(savedmodel.Keyword("fare"), savedmodel.Keyword("class"))
+	// Output: fare class_
+}
