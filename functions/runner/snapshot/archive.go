@@ -121,7 +121,7 @@ func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err er
 	case clean == "." || clean == "":
 		return "", false, nil // the top itself
 	case !fs.ValidPath(clean) || strings.Contains(clean, `\`):
-		return "", false, errors.New("expected a relative name with slashes and without ..")
+		return "", false, errors.New("expected a relative name with slashes, with no .. in it")
 	case isLeftOutBelow(clean) || mode.IsDir():
 		return "", false, tooDeep(clean)
 	case !mode.IsRegular():
