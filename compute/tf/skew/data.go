@@ -92,7 +92,7 @@ func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []know
 	default:
 		transformed, err := transformedRows(ctx, q.TransformGraph, raw)
 		if err != nil {
-			q.Logger.Warn("raw rows can not be compared: they are not transformed", "error", err)
+			q.Logger.Warn("raw rows not compared: they could not be transformed", "error", err)
 			return nil
 		}
 		for i, r := range raw {

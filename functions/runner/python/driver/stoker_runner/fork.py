@@ -147,5 +147,5 @@ class Mark:
     def write(self, mark):
         value = os.fsencode(mark)
         if len(value) > self.space:
-            raise ValueError(f"no space for the process title {mark}")
+            raise ValueError(f"no space for the mark {mark} in the environment")
         ctypes.memmove(self.address, value.ljust(self.space, b"/"), self.space)
