@@ -57,8 +57,10 @@ class Settling(unittest.TestCase):
         self.addCleanup(over.set)
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "model").write_text("whole")
-            ending.settle([folder], still=0.3)
-            self.assertFalse(over.is_set())
+            settling = threading.Thread(target=ending.settle, args=([folder], 0.3), daemon=True)
+            settling.start()
+            settling.join(480)
+            self.assertFalse(settling.is_alive())
 
     def test_a_file_is_being_written_if_it_has_just_changed(self):
         with tempfile.TemporaryDirectory() as folder:
