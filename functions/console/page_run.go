@@ -46,8 +46,10 @@ type runView struct {
 	LogNote    string
 	LogLive    bool   // there may be more of it
 	DeadLetter uint64 // its newest dead letter
-	Commands   []commandLine
-	CanCancel  bool
+
+	EndedWithoutJob bool // its dead letter can't be retried
+	Commands        []commandLine
+	CanCancel       bool
 	// The pipeline that it is made from, with its defaults, as JSON; "" if that is not known.
 	Config   string
 	Settings string // the settings of its model's training, as JSON; "" if the module reported none
@@ -135,7 +137,7 @@ func (c *Console) readLog(ctx context.Context, k key) (runs.Run, error) {
 // events that were ignored.
 func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
 	c.model.View(func(x *runs.Index) {
-		view.DeadLetter = c.model.dead.newest[k]
+		view.DeadLetter, view.EndedWithoutJob = c.model.dead.newest[k], logged.Timeline.EndedWithoutJob()
 		r, known := c.model.run(x, k)
 		if !known {
 			view.runLine = run{Run: logged}.line()
@@ -310,9 +312,9 @@ func (v *runView) addCommands(c *Console) {
 			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
 	case runs.Failed, runs.Cancelled, runs.Expired:
 		add("Show all details", f.Command("runs show", name, of))
-		if v.DeadLetter != 0 {
+		if v.DeadLetter != 0 && !v.EndedWithoutJob {
 			add("Retry it"+asOf(v.Revision)+", once the cause is fixed", f.Command("dead retry", strconv.FormatUint(v.DeadLetter, 10)))
-		} else if v.Job != "" {
+		} else if v.DeadLetter == 0 && v.Job != "" {
 			add("Train it again"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
 		}
 		if v.Applied != 0 {

@@ -17,6 +17,12 @@ type Timeline struct {
 	HParams *events.HParamsReady // the last one; nil if there is none
 }
 
+// EndedWithoutJob reports whether the dispatcher has ended the run. A retry of its dead letters then
+// does nothing.
+func (t *Timeline) EndedWithoutJob() bool {
+	return t.Outcome != nil && events.EndsRunWithoutJob(t.Outcome.Event)
+}
+
 // Event is one event of a run.
 type Event struct {
 	Sequence uint64      `json:"sequence"`

@@ -43,7 +43,7 @@ func decide(k evidence, opts Options) Step {
 		return step.trained(k, data)
 	}
 	if data := failureOf(k.Timeline); data != nil {
-		return step.leave(failedWhy(data, k.deadLetter))
+		return step.leave(failedWhy(data, k))
 	}
 	return step.unfinished(k)
 }
@@ -104,7 +104,7 @@ func (s Step) unfinished(k evidence) Step {
 	return s.joined("its events are complete, but it has no job", k)
 }
 
-func failedWhy(data *events.TrainingFailed, deadLetter uint64) string {
+func failedWhy(data *events.TrainingFailed, k evidence) string {
 	line, _, _ := strings.Cut(data.Message, "\n")
 	why := fmt.Sprintf("it failed: %s: %s", data.Reason, line)
 	if data.Reason == events.FailureCancelled {
@@ -112,8 +112,11 @@ func failedWhy(data *events.TrainingFailed, deadLetter uint64) string {
 	} else if strings.HasPrefix(line, string(data.Reason)) {
 		why = "it failed: " + line
 	}
-	if deadLetter != 0 {
-		why += fmt.Sprintf("; `stoker dead retry %d` tries again", deadLetter)
+	switch {
+	case k.deadLetter != 0 && k.Timeline.EndedWithoutJob():
+		why += "; `stoker runs rerun` starts it again"
+	case k.deadLetter != 0:
+		why += fmt.Sprintf("; `stoker dead retry %d` tries again", k.deadLetter)
 	}
 	return why
 }

@@ -58,4 +58,48 @@ func TestTheStateOfARunThatIsTuned(t *testing.T) {
 	is(runs.Queued, "waits for a worker of class cpu")
 }
 
+// A run whose search failed has ended without a job: its dead letter can't be retried.
+func TestARunThatEndedWithItsSearchIsToldApart(t *testing.T) {
+	t.Parallel()
+	bus := bustest.NewMemory(0)
+	p, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntuner: {when: always, on_failed: fail}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, applied := dispatch.Apply(t.Context(), bus, p)
+	d, err := dispatch.New(t.Context(), bus, nil)
+	_, published := bus.Publish(t.Context(), events.Event{
+		ID: "t1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"},
+	})
+	if err := errors.Join(applied, err, published, d.Next(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := bus.Claim(t.Context(), events.FunctionTune, []string{"cpu"}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := claim.Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := func() bool {
+		t.Helper()
+		detail, err := Of(t.Context(), bus, runs.Key{Pipeline: "penguin", Run: "monday"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return detail.EndedWithoutJob
+	}
+	if ended() {
+		t.Error("it has ended while its search runs")
+	}
+	_, err = bus.Publish(t.Context(), events.NewJobFailed(job, claim.Attempt(), &events.Failure{Kind: events.FailureModule, Err: errors.New("it raised")}))
+	if err := errors.Join(err, claim.Ack(t.Context()), d.Next(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if !ended() {
+		t.Error("it has not ended after its search failed")
+	}
+}
+
 const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

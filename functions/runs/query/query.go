@@ -51,7 +51,8 @@ type Detail struct {
 
 	Trained *events.ModelTrained `json:"-"` // the model of Outcome, if it is one
 	// Or the failure; its log is that of the search if the run ended with its tuning.
-	Failed events.Failed `json:"-"`
+	Failed          events.Failed `json:"-"`
+	EndedWithoutJob bool          `json:"-"` // its dead letters can't be retried
 }
 
 // Of returns a run's state and history, from the log, the buckets and the dead letters. The leaders
@@ -88,7 +89,7 @@ func Of(ctx context.Context, bus events.Bus, key runs.Key) (Detail, error) {
 }
 
 func (d *Detail) addTimeline(t *runs.Timeline) {
-	d.Trained = t.Trained()
+	d.Trained, d.EndedWithoutJob = t.Trained(), t.EndedWithoutJob()
 	if t.Failed != nil {
 		d.Failed = *t.Failed
 	}

@@ -165,9 +165,11 @@ func wayOn(a *app.App, d query.Detail) string {
 	if d.DeadLetter == 0 {
 		return fmt.Sprintf("`%s` shows the next steps", a.Command("runs show "+name))
 	}
-	deadLetter := fmt.Sprintf("`%s` shows its dead letter; once the cause is fixed, `%s` runs its inputs with the current pipeline, and `%s` repeats the same job",
-		a.Command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.Command("runs rerun "+app.Quoted(d.Run)+" --pipeline "+d.Pipeline),
-		a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
+	deadLetter := fmt.Sprintf("`%s` shows its dead letter; once the cause is fixed, `%s` runs its inputs with the current pipeline",
+		a.Command(fmt.Sprintf("dead show %d", d.DeadLetter)), a.Command("runs rerun "+app.Quoted(d.Run)+" --pipeline "+d.Pipeline))
+	if !d.EndedWithoutJob {
+		deadLetter += fmt.Sprintf(", and `%s` repeats the same job", a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter)))
+	}
 	if d.Failed.Log == "" {
 		return deadLetter
 	}

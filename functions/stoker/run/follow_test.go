@@ -37,7 +37,12 @@ func TestHintsAfterAFailureNameTheDataDirectory(t *testing.T) {
 	failed.Pipeline, failed.Run = "penguin", "monday"
 	dead = failed
 	dead.DeadLetter, dead.Failed.Log = 2, "s3://stoker/log"
-	for _, hint := range []string{wayOn(a, failed), wayOn(a, dead)} {
+	ended := dead
+	ended.EndedWithoutJob = true
+	if hint := wayOn(a, ended); strings.Contains(hint, "dead retry") || !strings.Contains(hint, "runs rerun") {
+		t.Errorf("of a run that ended without its job: %s", hint)
+	}
+	for _, hint := range []string{wayOn(a, failed), wayOn(a, dead), wayOn(a, ended)} {
 		if commands, data := strings.Count(hint, "`")/2, strings.Count(hint, " --data /elsewhere`"); commands == 0 || commands != data {
 			t.Errorf("%d of %d commands name the data directory: %s", data, commands, hint)
 		}

@@ -230,9 +230,10 @@ func nextSteps(a *app.App, d query.Detail) []string {
 		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"@"+d.Run))+"  # prints the log of its module")
 	}
 	if d.DeadLetter != 0 {
-		next = append(next,
-			a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # shows its job and the events that led to it",
-			a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is fixed")
+		next = append(next, a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # shows its job and the events that led to it")
+		if !d.EndedWithoutJob {
+			next = append(next, a.Command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is fixed")
+		}
 	}
 	return next
 }
