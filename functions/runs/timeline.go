@@ -17,8 +17,8 @@ type Timeline struct {
 	HParams *events.HParamsReady // the last one; nil if there is none
 }
 
-// EndedWithoutJob reports whether the dispatcher has ended the run. A retry of its dead letters then
-// does nothing.
+// EndedWithoutJob reports whether the dispatcher has ended the run. A retry of its dead letters
+// then does nothing.
 func (t *Timeline) EndedWithoutJob() bool {
 	return t.Outcome != nil && events.EndsRunWithoutJob(t.Outcome.Event)
 }
