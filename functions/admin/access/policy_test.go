@@ -3,6 +3,7 @@ package access_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,5 +123,32 @@ func TestABucketsPolicySaysNothingOfOthers(t *testing.T) {
 	}
 	if none := access.BucketPolicy("upload", policies); len(none.Statement) > 0 {
 		t.Errorf("of a bucket whose name another begins with: %+v", none)
+	}
+}
+
+// How a role is said to use the store is what its policy permits.
+func TestThePolicyOfARolePermitsItsUseOfTheStore(t *testing.T) {
+	t.Parallel()
+	root, inputs := storage.Ref{Bucket: "models"}, storage.Ref{Bucket: "uploads"}
+	for _, role := range access.Roles() {
+		use := access.UsesNothing
+		policy, err := role.Policy(access.Place{Root: root, Inputs: []storage.Ref{inputs}})
+		if err == nil {
+			use = access.UsesInputs
+		}
+		for _, s := range policy.Statement {
+			if !strings.Contains(strings.Join(s.Resource, " "), root.Bucket+"/") {
+				continue
+			}
+			if slices.Contains(s.Action, "s3:GetObject") {
+				use = max(use, access.ReadsArtifacts)
+			}
+			if slices.Contains(s.Action, "s3:PutObject") {
+				use = max(use, access.WritesArtifacts)
+			}
+		}
+		if role.StoreUse() != use {
+			t.Errorf("role %s: use %d, its policy permits %d", role, role.StoreUse(), use)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := checkStore(a, f.roleFlags)
+	store, permissions, err := checkRole(a, f.roleFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,7 @@ func checks(a *app.App, f doctorFlags) ([]doctor.Check, error) {
 	if at, err := a.Target(); err == nil && at.IsLocal {
 		checks = append(checks, doctor.Space("data", a.DataDir))
 	}
-	asked, err := checkRole(a, f.roleFlags)
-	if err != nil {
-		return nil, err
-	}
-	checks = append(checks, asked...)
+	checks = append(checks, permissions...)
 	if f.quick {
 		return checks, nil
 	}
@@ -209,34 +205,23 @@ func roleOf(f roleFlags, inbox string) (access.Role, error) {
 	return "", nil
 }
 
-// checkStore checks what the role uses; without a role, everything.
-func checkStore(a *app.App, f roleFlags) (doctor.Check, error) {
+// checkRole returns the checks of the store and of the permissions on the bus, both for the role.
+// Without one, the first is of the whole store, and there are no others.
+func checkRole(a *app.App, f roleFlags) (store doctor.Check, permissions []doctor.Check, err error) {
+	store = doctor.Store(a.WithStore)
 	at, err := a.Target()
 	if err != nil {
-		return doctor.Store(a.WithStore), nil // its own check reports errors of the bus
+		return store, nil, nil // its own check reports errors of the bus
 	}
 	role, err := roleOf(f, at.Bus.InboxPrefix)
 	if err != nil || role == "" {
-		return doctor.Store(a.WithStore), err
-	}
-	return doctor.StoreOf(role, a.WithStore), nil
-}
-
-// checkRole returns nothing if no role is given.
-func checkRole(a *app.App, f roleFlags) ([]doctor.Check, error) {
-	at, err := a.Target()
-	if err != nil {
-		return nil, nil // its own check reports errors of the bus
+		return store, nil, err
 	}
 	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
-	role, err := roleOf(f, at.Bus.InboxPrefix)
-	if err != nil || role == "" {
-		return nil, err
-	}
 	if _, err := role.Needs(scope); err != nil && f.role != "" {
-		return nil, exit.Usage(err)
+		return store, nil, exit.Usage(err)
 	}
-	return []doctor.Check{doctor.Role(role, scope, func(ctx context.Context, asked jetstream.Permits) (jetstream.Permits, error) {
+	return doctor.StoreOf(role, a.WithStore), []doctor.Check{doctor.Role(role, scope, func(ctx context.Context, asked jetstream.Permits) (jetstream.Permits, error) {
 		return jetstream.Refused(ctx, at.Bus.URL, at.BusOptions(a.Logger()), asked)
 	})}, nil
 }
