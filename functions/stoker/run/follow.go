@@ -41,7 +41,7 @@ func PublishAndFollow(ctx context.Context, a *app.App, bus events.Bus, evs []eve
 		return Refusal(a, none)
 	}
 	if errors.Is(err, follow.ErrNotPermitted) {
-		return exit.Unreachable(fmt.Errorf("--wait: %v; publish without --wait", err))
+		return exit.Unreachable(fmt.Errorf("--wait: %v; publish without --wait, which is harmless if the event was stored", err))
 	}
 	if err != nil {
 		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s continues, `%s` shows it", run, a.Command("runs")))
