@@ -53,12 +53,11 @@ func (r *Runner) program(ctx context.Context, code code) (program, error) {
 	if code.kind == goSource {
 		return r.build(ctx, code.path)
 	}
-	sum := sha256.New()
-	sealed, err := process.Seal(code.path, sum)
+	sealed, sum, err := r.sealed.open(code.path)
 	if err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
 	}
-	return program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}, nil
+	return program{line: []string{code.path}, digest: digestText(sum[:]), sealed: sealed}, nil
 }
 
 // builtPrograms are the checksums of the programs that this process has built, by their paths. Any
@@ -73,19 +72,18 @@ var builtPrograms = struct {
 var errOtherProgram = errors.New("the file differs from the program that was built")
 
 // openBuilt returns a copy of a program that this process has built.
-func openBuilt(path string) (*os.File, error) {
+func (r *Runner) openBuilt(path string) (*os.File, error) {
 	builtPrograms.Lock()
 	want, ok := builtPrograms.sums[path]
 	builtPrograms.Unlock()
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", path, errOtherProgram)
 	}
-	sum := sha256.New()
-	sealed, err := process.Seal(path, sum)
+	sealed, sum, err := r.sealed.open(path)
 	if err != nil {
 		return nil, err
 	}
-	if [sha256.Size]byte(sum.Sum(nil)) != want {
+	if sum != want {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, errOtherProgram), sealed.Close())
 	}
 	return sealed, nil
@@ -108,7 +106,7 @@ func (r *Runner) build(ctx context.Context, folder string) (program, error) {
 	}
 	target := filepath.Join(cache, strings.TrimPrefix(digest, "sha256:"), "module")
 	built := program{line: []string{target}, digest: digest}
-	if built.sealed, err = openBuilt(target); err == nil {
+	if built.sealed, err = r.openBuilt(target); err == nil {
 		return built, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
@@ -119,7 +117,7 @@ func (r *Runner) build(ctx context.Context, folder string) (program, error) {
 		return program{}, fail(hostFault(ctx), fmt.Errorf("wait for another build of %s: %w", folder, err))
 	}
 	defer lock.Unlock()
-	if built.sealed, err = openBuilt(target); err == nil {
+	if built.sealed, err = r.openBuilt(target); err == nil {
 		return built, nil
 	}
 	r.opts.Logger.InfoContext(ctx, "building module", "module", folder, "digest", digest)

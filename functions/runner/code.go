@@ -108,14 +108,21 @@ type fileState struct {
 	inode    inode
 }
 
+func stateOf(path string) (fileState, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileState{}, err
+	}
+	return fileState{path, info.Size(), info.ModTime(), changed(info)}, nil
+}
+
 func newFileDigests() *fileDigests { return &fileDigests{known: map[fileState]string{}} }
 
 func (d *fileDigests) of(path string) (string, error) {
-	info, err := os.Stat(path)
+	state, err := stateOf(path)
 	if err != nil {
 		return "", err
 	}
-	state := fileState{path, info.Size(), info.ModTime(), changed(info)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if digest, ok := d.known[state]; ok {

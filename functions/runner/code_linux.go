@@ -3,6 +3,7 @@ package runner
 import (
 	"io/fs"
 	"syscall"
+	"time"
 )
 
 // inode distinguishes a file from another one in its place, and from itself after any change: no
@@ -10,6 +11,14 @@ import (
 type inode struct {
 	device, number uint64
 	changed        syscall.Timespec
+}
+
+// since returns how long ago the file was changed; 0 if that is unknown.
+func (i inode) since() time.Duration {
+	if i == (inode{}) {
+		return 0
+	}
+	return time.Since(time.Unix(i.changed.Unix()))
 }
 
 func changed(info fs.FileInfo) inode {

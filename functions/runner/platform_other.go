@@ -4,10 +4,14 @@ package runner
 
 import (
 	"io/fs"
+	"time"
 )
 
 // inode is not available here.
 type inode struct{}
+
+// since is unknown here.
+func (inode) since() time.Duration { return 0 }
 
 func changed(fs.FileInfo) inode { return inode{} }
 

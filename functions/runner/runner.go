@@ -28,6 +28,7 @@ type Runner struct {
 	access     access
 	users      users
 	files      *fileDigests
+	sealed     sealedPrograms
 	warm       *warmPool
 	supervisor *process.Supervisor // of the running processes
 	python     *pythonRunner
@@ -154,6 +155,7 @@ const cgroupEnv = "STOKER_CGROUP"
 func (r *Runner) Close() {
 	r.warm.close()
 	r.python.warm.close()
+	r.sealed.close()
 	if err := r.supervisor.Close(); err != nil {
 		r.opts.Logger.Warn("homes or cgroups of modules not removed", "error", err)
 	}

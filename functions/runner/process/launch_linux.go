@@ -232,6 +232,9 @@ func moveUp(file *os.File, path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
+// Share returns the same program with a descriptor of its own, which the caller closes.
+func Share(program *os.File) (*os.File, error) { return moveUp(program, program.Name()) }
+
 // execute has a command execute a sealed program, whose descriptor it inherits until then. The
 // interpreter of a script opens it after that: the process keeps the descriptor, after its other
 // ones.

@@ -145,6 +145,9 @@ func Seal(path string, sum io.Writer) (program *os.File, err error) {
 	return program, nil
 }
 
+// Share opens the program again.
+func Share(program *os.File) (*os.File, error) { return os.Open(program.Name()) }
+
 // execute has a command execute a program by its name.
 func execute(cmd *exec.Cmd, program *os.File) { cmd.Path = program.Name() }
 
