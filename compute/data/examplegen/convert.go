@@ -24,6 +24,8 @@ const (
 	maxRowBytes = 16 << 20
 	maxRows     = 1 << 31
 	maxSplits   = 100
+
+	maxCellShown = 40 // bytes
 )
 
 // Split is one split and its share of the rows.
@@ -47,6 +49,7 @@ type Options struct {
 type Report struct {
 	Splits  map[string]int64  // records by split
 	Columns map[string]string // type by feature: int64, float, string, or "" if all cells are empty
+	Notes   []string          `json:",omitempty"` // what is probably not meant, for the user
 }
 
 // Error is an error at a position of a file.
@@ -55,7 +58,7 @@ type Error struct {
 	Line   int    // from 1; 0 for none
 	Row    int64  // from 1, of a Parquet file; 0 for none
 	Column string // "" for none
-	Err    error
+	Err    error  // nil from Locate
 }
 
 func (e *Error) Error() string {
@@ -68,6 +71,9 @@ func (e *Error) Error() string {
 	}
 	if e.Column != "" {
 		s += fmt.Sprintf(", column %q", e.Column)
+	}
+	if e.Err == nil {
+		return s
 	}
 	return s + ": " + e.Err.Error()
 }
@@ -97,6 +103,8 @@ func Unbounded(path string) bool { return strings.EqualFold(filepath.Ext(path), 
 type table interface {
 	// columns returns the columns in the order of the file.
 	columns() []column
+	// notes returns what is probably not meant in the file, a sentence each.
+	notes() []string
 	// rows builds a record from the features of each row, in that order, and calls take with it
 	// and, unless split is negative, with the name in that column.
 	rows(ctx context.Context, features []int, split int, take func(b *example.Builder, split string) error) error
@@ -147,6 +155,14 @@ func (o Options) check() error {
 	return nil
 }
 
+// splits returns those by hash.
+func (o Options) splits() []Split {
+	if len(o.Splits) == 0 {
+		return []Split{{"train", 2}, {"eval", 1}}
+	}
+	return o.Splits
+}
+
 // Convert writes the Examples of a file below dir, which must not exist or be empty:
 // Split-<name>/data_tfrecord-00000-of-00001.gz for each split. It leaves the files that it has
 // written if it fails. Errors about the data are *Error.
@@ -166,10 +182,7 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 	if err != nil {
 		return r, err
 	}
-	w := &writer{path: path, dir: dir, splits: o.Splits, files: map[string]*tfrecord.Writer{}, counts: map[string]int64{}, most: most}
-	if len(w.splits) == 0 {
-		w.splits = []Split{{"train", 2}, {"eval", 1}}
-	}
+	w := &writer{path: path, dir: dir, splits: o.splits(), files: map[string]*tfrecord.Writer{}, counts: map[string]int64{}, most: most}
 	if o.Column == "" {
 		for _, s := range w.splits { // also those without any row
 			if _, err := w.file(s.Name); err != nil {
@@ -181,7 +194,7 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 	if err = errors.Join(err, w.close()); err != nil {
 		return r, err
 	}
-	r = Report{Splits: w.counts, Columns: map[string]string{}}
+	r = Report{Splits: w.counts, Columns: map[string]string{}, Notes: t.notes()}
 	for _, i := range features {
 		c := t.columns()[i]
 		r.Columns[c.name] = ""
@@ -198,6 +211,39 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 		return r, &Error{File: path, Err: errors.New("no rows")}
 	}
 	return r, nil
+}
+
+// Locate returns where a record of Convert comes from: an Error without Err, with the file and the
+// line or row. The record is a number from 0 in the file of its split. It reads the table up to
+// there.
+func Locate(ctx context.Context, path string, o Options, split string, record int64) (*Error, error) {
+	t, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	features, column, err := layout(path, t.columns(), o.Column)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{splits: o.splits()}
+	found := errors.New("found")
+	err = t.rows(ctx, features, column, func(b *example.Builder, name string) error {
+		if name == "" {
+			name = w.hashed(b.Build())
+		}
+		if name != split {
+			return nil
+		}
+		if record--; record < 0 {
+			return found
+		}
+		return nil
+	})
+	if at, ok := errors.AsType[*Error](err); ok && errors.Is(err, found) {
+		at.Err = nil
+		return at, nil
+	}
+	return nil, cmp.Or(err, fmt.Errorf("%s: no such record of split %s", path, split))
 }
 
 // maxBytes returns the limit of the output: a few bytes can stand for very many.

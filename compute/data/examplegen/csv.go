@@ -23,6 +23,32 @@ type csvTable struct {
 	// A character that a header with a single name contains and that may separate cells instead of
 	// commas; for an error.
 	hint string
+	text []textCells // of each column
+}
+
+// textCells says how a column came to be text.
+type textCells struct {
+	numbers, others int64  // cells
+	line            int    // of the first cell that is no number
+	cell            string // that cell, cut
+}
+
+// note explains a column that is text because of few cells, and is empty for any other column.
+func (c textCells) note(t *csvTable, name string) string {
+	if c.others == 0 || c.others*10 > c.numbers {
+		return ""
+	}
+	return fmt.Sprintf("%s: column %q is text because of %d of its %d values, the first of them %q in line %d: "+
+		"leave such cells empty if they are missing values", t.path, name, c.others, c.numbers+c.others, c.cell, c.line)
+}
+
+func (t *csvTable) notes() (notes []string) {
+	for i, c := range t.text {
+		if note := c.note(t, t.cols[i].name); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 func (t *csvTable) columns() []column { return t.cols }
@@ -45,13 +71,24 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 					return &Error{File: path, Line: 1, Err: fmt.Errorf("more than %d columns", maxColumns)}
 				}
 			}
+			t.text = make([]textCells, len(t.cols))
 			return nil
 		}
 		if separator != "" && strings.Count(cells[0], separator) != strings.Count(t.cols[0].name, separator) {
 			separator = ""
 		}
 		for i, cell := range cells {
-			t.cols[i].kind = wider(t.cols[i].kind, kindOf(cell))
+			kind := kindOf(cell)
+			t.cols[i].kind = wider(t.cols[i].kind, kind)
+			switch text := &t.text[i]; {
+			case kind == example.Bytes && text.others == 0:
+				text.line, text.cell = line(i), cell[:min(len(cell), maxCellShown)]
+				text.others++
+			case kind == example.Bytes:
+				text.others++
+			case kind != 0:
+				text.numbers++
+			}
 		}
 		return nil
 	})

@@ -251,6 +251,62 @@ func TestSplitsByShares(t *testing.T) {
 	}
 }
 
+// A single typing error makes text of a column of numbers: the report says so. A column of words
+// among which some look like numbers is as it was meant.
+func TestAColumnThatIsTextBecauseOfFewCellsIsReported(t *testing.T) {
+	t.Parallel()
+	text := "mass,house,size\n"
+	for n := range 40 {
+		mass, house := fmt.Sprint(n), fmt.Sprintf("%da", n)
+		if n == 7 || n == 9 {
+			mass = "n/a"
+		}
+		if n%3 == 0 {
+			house = fmt.Sprint(n)
+		}
+		text += fmt.Sprintf("%s,%s,%d\n", mass, house, n)
+	}
+	path := write(t, "a.csv", text)
+	r, err := examplegen.Convert(t.Context(), path, t.TempDir(), examplegen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{path + `: column "mass" is text because of 2 of its 40 values, the first of them "n/a" in line 9: leave such cells empty if they are missing values`}
+	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each record of each split is found again in the table.
+func TestRecordsAreLocated(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for n := range 50 {
+		fmt.Fprintf(&text, "%d,\"a\nb\"\n", n) // two lines a row
+	}
+	path, to := write(t, "a.csv", text.String()), t.TempDir()
+	if _, err := examplegen.Convert(t.Context(), path, to, examplegen.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range []string{"train", "eval"} {
+		all := records(t, filepath.Join(to, "Split-"+split, "*"))
+		for n, record := range all {
+			at, err := examplegen.Locate(t.Context(), path, examplegen.Options{}, split, int64(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := int64((at.Line - 2) / 2)
+			if want := string(new(example.Builder).Int64("x", x).String("y", "a\nb").Build()); record != want || at.Error() != fmt.Sprintf("%s, line %d", path, 2+2*x) {
+				t.Errorf("record %d of %s: got %s", n, split, at)
+			}
+		}
+		if at, err := examplegen.Locate(t.Context(), path, examplegen.Options{}, split, int64(len(all))); err == nil {
+			t.Errorf("beyond the last record of %s: got %s", split, at)
+		}
+	}
+}
+
 func TestSaysWhereAFileIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

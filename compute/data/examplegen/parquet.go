@@ -158,6 +158,9 @@ func (t *parquetTable) recovered(panicked any, err error) error {
 	return &Error{File: t.path, Err: fmt.Errorf("not a readable Parquet file: %v", panicked)}
 }
 
+// notes returns none: the file says of which type a column is.
+func (t *parquetTable) notes() []string { return nil }
+
 func (t *parquetTable) columns() []column {
 	all := make([]column, len(t.cols))
 	for i, c := range t.cols {

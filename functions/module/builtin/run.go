@@ -101,6 +101,10 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
+	if empty := d.survey.empty(d.dataset); len(empty) > 0 {
+		r.log.Warn("no row of the train split has a value of a feature that the schema names: is a column missing, or named differently?",
+			"features", strings.Join(empty, ", "))
+	}
 	n, err := servedNetwork(c, d, a)
 	if err != nil {
 		return err

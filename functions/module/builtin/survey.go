@@ -16,6 +16,7 @@ import (
 // file and record, before training begins.
 type survey struct {
 	rows    int64
+	filled  map[string]int64     // rows with a value, by feature
 	numbers map[string][]moments // of float and integer features, by place
 	labels  bounds
 	weight  float64           // of all rows that have a weight
@@ -37,7 +38,7 @@ func newSurvey(ctx context.Context, d dataset, patterns []string, countClasses b
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
+	s := &survey{filled: map[string]int64{}, numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
 	if countClasses {
 		s.classes = map[int64]float64{}
 	}
@@ -97,8 +98,12 @@ func (s *survey) batch(d dataset, b *example.Batch) error {
 			continue // a graph may return more features than its schema has
 		}
 		isLabel := c.Feature.Name == d.label.Name
+		filled := int64(0)
 		for r := range b.Rows {
 			from, to := c.Row(r)
+			if to > from {
+				filled++
+			}
 			err := s.row(d, c, from, to)
 			if err == nil && isLabel {
 				err = s.label(d, c, from, to)
@@ -110,8 +115,21 @@ func (s *survey) batch(d dataset, b *example.Batch) error {
 				return &example.Error{Record: int64(r), Feature: c.Feature.Name, Err: err}
 			}
 		}
+		s.filled[c.Feature.Name] += filled
 	}
 	return nil
+}
+
+// empty returns the inputs that no row has, sorted: the model can learn nothing from them. One that
+// every row must have is not among them, and one with a default neither.
+func (s *survey) empty(d dataset) (names []string) {
+	for _, f := range d.inputs {
+		if s.filled[f.Name] == 0 {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // row adds the values [from, to) of one feature of one row.

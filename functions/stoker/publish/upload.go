@@ -43,11 +43,11 @@ func newUpload(a *app.App) *cobra.Command {
 			if err != nil {
 				return exit.Usage(err)
 			}
-			folder, remove, err := uploadable(cmd.Context(), a, args[0], split)
+			folder, converted, err := uploadable(cmd.Context(), a, args[0], split)
 			if err != nil {
 				return err
 			}
-			defer remove()
+			defer converted.Remove()
 			if err := modules.CheckUpload(cmd.Context(), a, folder); err != nil {
 				return err
 			}
@@ -69,21 +69,24 @@ func newUpload(a *app.App) *cobra.Command {
 }
 
 // uploadable returns the folder to upload: the named one, or that of the Examples made from a
-// table, which remove removes.
-func uploadable(ctx context.Context, a *app.App, path string, split table.SplitFlags) (folder string, remove func(), err error) {
-	remove = func() {}
+// table, which are nil for a folder.
+func uploadable(ctx context.Context, a *app.App, path string, split table.SplitFlags) (string, *table.Examples, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", remove, err
+		return "", nil, err
 	case !info.IsDir() && examplegen.Known(path):
-		return table.ExamplesOf(ctx, a, path, split)
+		converted, err := table.Convert(ctx, a, path, split)
+		if err != nil {
+			return "", nil, err
+		}
+		return converted.Folder, converted, nil
 	case !info.IsDir():
-		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); to upload another file, put it into a folder of its own", path, examplegen.Formats)
+		return "", nil, fmt.Errorf("%s: expected a folder, or a table (%s); to upload another file, put it into a folder of its own", path, examplegen.Formats)
 	case split.Given():
-		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables, and %s is a folder", path))
+		return "", nil, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables, and %s is a folder", path))
 	}
-	return path, remove, nil
+	return path, nil, nil
 }
 
 // checkEmpty returns an error for an address in use: artifacts never change, and their readers rely

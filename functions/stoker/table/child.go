@@ -34,14 +34,17 @@ type (
 	tableQuestion struct {
 		Path, Folder string
 		Options      examplegen.Options
+		Split        string // of the record to locate; "" to convert
+		Record       int64
 	}
 	tableAnswer struct {
 		Report examplegen.Report
+		At     string // where the record is
 		Error  string
 	}
 )
 
-// NewCommand is the child process of convertTable.
+// NewCommand is the child process that answers a tableQuestion.
 func NewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "table",
@@ -58,12 +61,7 @@ func NewCommand() *cobra.Command {
 			if err := limitMemory(tableMemory); err != nil {
 				return err
 			}
-			var a tableAnswer
-			var err error
-			if a.Report, err = examplegen.Convert(cmd.Context(), q.Path, q.Folder, q.Options); err != nil {
-				a.Error = err.Error()
-			}
-			text, err := json.Marshal(a)
+			text, err := json.Marshal(q.answer(cmd.Context()))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(q.Folder, tableAnswerFile), text, 0o600)
 			}
@@ -72,35 +70,72 @@ func NewCommand() *cobra.Command {
 	}
 }
 
+func (q tableQuestion) answer(ctx context.Context) (a tableAnswer) {
+	var err error
+	if q.Split == "" {
+		a.Report, err = examplegen.Convert(ctx, q.Path, q.Folder, q.Options)
+	} else {
+		a.At, err = q.locate(ctx)
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+func (q tableQuestion) locate(ctx context.Context) (string, error) {
+	at, err := examplegen.Locate(ctx, q.Path, q.Options, q.Split, q.Record)
+	if err != nil {
+		return "", err
+	}
+	return at.Error(), nil
+}
+
 // tableAnswerFile holds the answer, in the folder of the Examples.
 const tableAnswerFile = ".answer.json"
 
-// convertTable converts a file, in a confined child process with limits of memory and time if its
-// format does not bound them.
+// convertTable converts a file, in a child process if its format does not bound memory and time.
 func convertTable(ctx context.Context, path, folder string, o examplegen.Options) (examplegen.Report, error) {
 	if !examplegen.Unbounded(path) {
 		return examplegen.Convert(ctx, path, folder, o)
 	}
+	a, err := tableQuestion{Path: path, Folder: folder, Options: o}.askChild(ctx)
+	return a.Report, err
+}
+
+// locateRecord returns file and line or row of a record of convertTable. The folder is that of the
+// Examples.
+func locateRecord(ctx context.Context, path, folder string, o examplegen.Options, split string, record int64) (string, error) {
+	q := tableQuestion{Path: path, Folder: folder, Options: o, Split: split, Record: record}
+	if !examplegen.Unbounded(path) {
+		return q.locate(ctx)
+	}
+	a, err := q.askChild(ctx)
+	return a.At, err
+}
+
+// askChild answers a question in a confined child process with limits of memory and time.
+func (q tableQuestion) askChild(ctx context.Context) (tableAnswer, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return examplegen.Report{}, err
+		return tableAnswer{}, err
 	}
-	full, err := filepath.Abs(path)
-	if err != nil {
-		return examplegen.Report{}, err
+	path := q.Path
+	if q.Path, err = filepath.Abs(path); err != nil {
+		return tableAnswer{}, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return examplegen.Report{}, err
+		return tableAnswer{}, err
 	}
-	question, err := json.Marshal(tableQuestion{full, folder, o})
+	question, err := json.Marshal(q)
 	if err != nil {
-		return examplegen.Report{}, err
+		return tableAnswer{}, err
 	}
-	if err := runTable(ctx, path, folder, question, tableTime(info.Size()), self, "table"); err != nil {
-		return examplegen.Report{}, err
+	if err := runTable(ctx, path, q.Folder, question, tableTime(info.Size()), self, "table"); err != nil {
+		return tableAnswer{}, err
 	}
-	return tableResult(folder)
+	return readAnswer(q.Folder)
 }
 
 // runTable runs the child, which reads the question from standard input, and kills it after limit.
@@ -141,18 +176,17 @@ func (b *complaint) memory() bool {
 	})
 }
 
-func tableResult(folder string) (examplegen.Report, error) {
+func readAnswer(folder string) (a tableAnswer, err error) {
 	answer := filepath.Join(folder, tableAnswerFile)
 	text, err := os.ReadFile(answer)
 	if err != nil {
-		return examplegen.Report{}, err
+		return a, err
 	}
-	var a tableAnswer
 	if err := json.Unmarshal(text, &a); err != nil {
-		return examplegen.Report{}, err
+		return a, err
 	}
 	if a.Error != "" {
-		return examplegen.Report{}, errors.New(a.Error)
+		return a, errors.New(a.Error)
 	}
-	return a.Report, os.Remove(answer)
+	return a, os.Remove(answer)
 }

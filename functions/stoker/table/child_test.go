@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/stoker-ml/stoker/compute/data/examplegen"
 )
 
 // TestMain is the command line itself if this binary is called by the program's name: the child
@@ -84,7 +83,7 @@ func TestAHostileParquetFileEndsTheChildOnly(t *testing.T) {
 		copy(bad[at:], []byte{0xfe, 0xff, 0xff, 0xff, 0x0f}) // a size or a count of 2^31-1
 		path := filepath.Join(t.TempDir(), "bad.parquet")
 		folder := t.TempDir()
-		question, err := json.Marshal(tableQuestion{path, folder, examplegen.Options{}})
+		question, err := json.Marshal(tableQuestion{Path: path, Folder: folder})
 		if err == nil {
 			err = os.WriteFile(path, bad, 0o644)
 		}
@@ -92,7 +91,7 @@ func TestAHostileParquetFileEndsTheChildOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err = runTable(t.Context(), path, folder, question, time.Hour, program, "table"); err == nil {
-			_, err = tableResult(folder)
+			_, err = readAnswer(folder)
 		}
 		if err != nil {
 			refused++

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -55,22 +57,74 @@ func (s SplitFlags) options() (o examplegen.Options, err error) {
 	return o, nil
 }
 
-// ExamplesOf converts a table into a folder of Examples, which remove removes.
-func ExamplesOf(ctx context.Context, a *app.App, path string, split SplitFlags) (folder string, remove func(), err error) {
+// Examples are those made from a table, in a temporary folder.
+type Examples struct {
+	Folder  string
+	table   string // path
+	options examplegen.Options
+}
+
+// Convert converts a table, and prints what in it is probably not meant. Remove the Examples after
+// use.
+func Convert(ctx context.Context, a *app.App, path string, split SplitFlags) (*Examples, error) {
 	o, err := split.options()
 	if err != nil {
-		return "", func() {}, err
+		return nil, err
 	}
-	folder, err = os.MkdirTemp("", "stoker-examples-")
+	folder, err := os.MkdirTemp("", "stoker-examples-")
 	if err != nil {
-		return "", func() {}, err
+		return nil, err
 	}
-	remove = func() { _ = os.RemoveAll(folder) } // a temporary folder
+	e := &Examples{folder, path, o}
 	report, err := convertTable(ctx, path, folder, o)
 	if err != nil {
-		remove()
-		return "", func() {}, err
+		e.Remove()
+		return nil, err
+	}
+	for _, note := range report.Notes {
+		fmt.Fprintln(a.Notes(), note)
 	}
 	a.Logger().Info("table converted to Examples", "table", path, "records", report.Splits, "features", len(report.Columns))
-	return folder, remove, nil
+	return e, nil
 }
+
+// Remove removes the folder. It does nothing for nil.
+func (e *Examples) Remove() {
+	if e != nil {
+		_ = os.RemoveAll(e.Folder) // a temporary folder
+	}
+}
+
+// badRecord is how an error names a record of the Examples; see example.Error.
+var badRecord = regexp.MustCompile(`bad record (\d+) in (?:(\S*)/)?Split-([A-Za-z0-9_-]+)/data_tfrecord-00000-of-00001\.gz`)
+
+// Explain names line or row of the table in an error about a record of its Examples. It returns
+// other errors as they are, and all of them if e is nil.
+func (e *Examples) Explain(ctx context.Context, err error) error {
+	if e == nil || err == nil {
+		return err
+	}
+	text := err.Error()
+	at := badRecord.FindStringSubmatchIndex(text)
+	if at == nil || at[4] >= 0 && text[at[4]:at[5]] != e.Folder {
+		return err
+	}
+	record, wrong := strconv.ParseInt(text[at[2]:at[3]], 10, 64)
+	if wrong != nil {
+		return err
+	}
+	place, wrong := locateRecord(ctx, e.table, e.Folder, e.options, text[at[6]:at[7]], record)
+	if wrong != nil {
+		return err // the table was changed, or can't be read a second time
+	}
+	return explained{text[:at[0]] + place + text[at[1]:], err}
+}
+
+// explained is an error with another text.
+type explained struct {
+	text string
+	error
+}
+
+func (e explained) Error() string { return e.text }
+func (e explained) Unwrap() error { return e.error }

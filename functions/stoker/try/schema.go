@@ -99,12 +99,12 @@ func newSchemaInfer(a *app.App) *cobra.Command {
 func inferSchema(ctx context.Context, a *app.App, place string, o schemagen.Options) (inferred inferredSchema, err error) {
 	if !strings.HasPrefix(place, "s3://") {
 		if info, err := os.Stat(place); err == nil && !info.IsDir() && examplegen.Known(place) {
-			folder, remove, err := table.ExamplesOf(ctx, a, place, table.SplitFlags{})
+			converted, err := table.Convert(ctx, a, place, table.SplitFlags{})
 			if err != nil {
 				return inferred, err
 			}
-			defer remove()
-			place = folder
+			defer converted.Remove()
+			place = converted.Folder
 		}
 		source, err := inspect.Local(place)
 		if err != nil {

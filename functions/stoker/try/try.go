@@ -71,12 +71,15 @@ func newTry(a *app.App) *cobra.Command {
   stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: app.Exactly(1, "a module"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			remove, err := tryTable(cmd.Context(), a, &t)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			converted, err := tryTable(cmd.Context(), a, &t)
 			if err != nil {
 				return err
 			}
-			defer remove()
+			defer func() {
+				err = converted.Explain(cmd.Context(), err)
+				converted.Remove()
+			}()
 			assignment, err := t.assignment(args[0])
 			if err != nil {
 				return err
@@ -143,7 +146,26 @@ func tryModule(ctx context.Context, a *app.App, to, wanted string, assignment mo
 	if outcome.LogBytes == 0 {
 		result.Log = ""
 	}
+	if strings.HasPrefix(assignment.Module.Path, module.BuiltinPrefix) {
+		if err := printWarnings(a.Notes(), log); err != nil {
+			return err
+		}
+	}
 	return a.Print(result, result.table)
+}
+
+// printWarnings prints the warnings in the log of a compiled-in module.
+func printWarnings(w io.Writer, log string) error {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, warning, ok := strings.Cut(line, " level=WARN msg="); ok {
+			fmt.Fprint(w, "warning: ", warning)
+		}
+	}
+	return nil
 }
 
 func (t tried) table(w io.Writer) {
