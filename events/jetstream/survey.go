@@ -41,6 +41,8 @@ type Part struct {
 	// Of a reader of events: messages that were delivered more than once and are not settled.
 	Redelivered int
 	Oldest      string // of these: sequence and subject of the first, if known
+	Unread      bool   // of a reader of events: no process is reading
+	Waiting     uint64 // of a reader of events: messages that were not delivered yet
 	// How far the server's clock is ahead of ours, give or take RoundTrip; of a stream.
 	Clock time.Duration
 }
@@ -164,15 +166,35 @@ func (s surveyor) consumer(ctx context.Context, d ConsumerDefinition) Part {
 		}
 		info := consumer.CachedInfo()
 		p.Differences = consumerDifferences(d.config(s.opts.Lease), info.Config)
-		if d.Stream != events.StreamJobs { // on which redelivery is how a job is retried
-			p.Redelivered = info.NumRedelivered
+		// A job that is redelivered is a retry, and workers come and go.
+		if d.Stream != events.StreamJobs {
+			p.Redelivered, p.Waiting = info.NumRedelivered, info.NumPending
+			p.Unread, err = unread(ctx, consumer)
 		}
 		if p.Redelivered > 0 {
 			p.Oldest = s.oldest(ctx, d, info.AckFloor.Stream+1)
 		}
-		return nil
+		return err
 	})
 	return p
+}
+
+// unread reports whether no process is reading from a consumer: it has no open request and no
+// message that is being handled. A reader has neither for a moment between two requests, so it
+// looks again after a while.
+func unread(ctx context.Context, consumer jetstream.Consumer) (bool, error) {
+	for range 3 {
+		info, err := consumer.Info(ctx)
+		if err != nil || info.NumWaiting > 0 || info.NumAckPending > 0 {
+			return false, err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+	return true, nil
 }
 
 // oldest names the first message that a consumer has not acknowledged; "" if unknown.

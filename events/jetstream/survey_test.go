@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -70,6 +71,47 @@ func TestASurveyFindsWhatIsMissingAndWhatDiffers(t *testing.T) {
 	if err := parts["stream BUCKETS"].Err; !errors.Is(err, events.ErrNotFound) {
 		t.Error(err)
 	}
+}
+
+// Whoever asks why nothing is trained learns that no dispatcher is running.
+func TestASurveyFindsWhetherADispatcherReads(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	bus := connect(t, server, jetstream.Options{Create: true})
+	const name = "consumer dispatch of EVENTS"
+	if _, err := bus.Publish(t.Context(), plainEvent()); err != nil {
+		t.Fatal(err)
+	}
+	if p := survey(t, server.URL())[name]; !p.Unread || p.Err != nil {
+		t.Errorf("without a reader: %+v", p)
+	}
+	handled, err := bus.Follow(t.Context(), "dispatch", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := survey(t, server.URL())[name]; p.Unread || p.Err != nil {
+		t.Errorf("with a message that is being handled: %+v", p)
+	}
+	if err := handled.Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = bus.Follow(ctx, "dispatch", time.Minute) // until it is stopped: there is no event
+	}()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		p := survey(t, server.URL())[name]
+		if !p.Unread && p.Err == nil {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("with an open request: %+v", p)
+		}
+	}
+	stop()
+	<-ended
 }
 
 // change changes a bus as a user might who does not know what depends on it.

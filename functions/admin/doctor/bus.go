@@ -113,6 +113,10 @@ func ofPart(p jetstream.Part) (found []Finding) {
 		found = append(found, Warn("the log of its reader has the reason of each failure (event not handled); fix that, a pipeline with `stoker apply`",
 			"%d messages are delivered again and again, because they can't be handled%s", p.Redelivered, oldest))
 	}
+	if p.Unread {
+		found = append(found, Warn("start one: `stoker dispatch`, or `stoker up` with all the rest",
+			"no dispatcher is reading it: %d events wait, and no run is started", p.Waiting))
+	}
 	if p.Clustered && p.Replicas == 1 {
 		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: if its server loses the disk, events are lost"))
 	}

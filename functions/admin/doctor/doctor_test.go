@@ -68,6 +68,8 @@ func TestTheBusIsExamined(t *testing.T) {
 		"one copy": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Replicas: 1, Clustered: true}}}, nil, "warning stream EVENTS: has one copy in a cluster"},
 		"failing": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "consumer dispatch of EVENTS", Redelivered: 3, Oldest: "message 7, events.x"}}}, nil,
 			"warning consumer dispatch of EVENTS: 3 messages are delivered again and again, because they can't be handled; the oldest is message 7, events.x"},
+		"unread": {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "consumer dispatch of EVENTS", Unread: true, Waiting: 2}}}, nil,
+			"warning consumer dispatch of EVENTS: no dispatcher is reading it: 2 events wait, and no run is started | start one: `stoker dispatch`"},
 		"full":             {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Bytes: jetstream.Usage{Used: 950, Limit: 1000}}}}, nil, "warning stream EVENTS: is nearly full: 950 bytes of 1000 bytes used"},
 		"full disk":        {jetstream.Surveyed{Storage: jetstream.Usage{Used: 1 << 30, Limit: 1 << 30}}, nil, "warning jetstream: on; storage 1.0 GiB of 1.0 GiB used"},
 		"may not":          {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream EVENTS", Err: events.ErrRefused}}}, nil, "warning streams: no permission to read stream EVENTS"},
