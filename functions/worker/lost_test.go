@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -192,6 +194,28 @@ func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
 		running.Wait()
 		if published := evs(t, memory, events.KindModelTrained); len(published) != 1 || len(dead(t, memory)) != 0 {
 			t.Errorf("%d models, dead letters %+v", len(published), dead(t, memory))
+		}
+	})
+}
+
+// A worker without a bus has no job that it could fail to settle. It reports the outage once,
+// however long it lasts.
+func TestAnOutageIsReportedOnceByAnIdleWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bus := &cutBus{Bus: bustest.NewMemory(0)}
+		bus.set(true)
+		time.AfterFunc(time.Hour, func() { bus.set(false) })
+		var log strings.Builder
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer stop()
+		opts := worker.Options{Functions: []worker.Function{&function{}}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		if err := worker.New(bus, opts).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		said := log.String()
+		if strings.Count(said, "\n") != 2 || strings.Count(said, "jobs can't be claimed") != 1 || !strings.Contains(said, "level=INFO msg=\"jobs are claimed again\"") {
+			t.Errorf("logged:\n%s", said)
 		}
 	})
 }

@@ -69,6 +69,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // serve claims one job after another while slots are free, until ctx ends. Each job runs in a
 // goroutine of its own, because a job that waits may release its slot.
 func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Group) error {
+	failing := false // to claim
 	for ctx.Err() == nil && w.slots.await(ctx) {
 		if err := w.ready(ctx); err != nil {
 			return err
@@ -77,22 +78,33 @@ func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Gr
 		if claim != nil {
 			jobs.Go(func() error {
 				defer slot.release()
-				return w.afterTrouble(ctx, function, w.see(ctx, function, claim, slot.releaseWhile))
+				err := w.see(ctx, function, claim, slot.releaseWhile)
+				return w.afterTrouble(ctx, err, slog.LevelWarn, "job not settled; it will be delivered again", function)
 			})
-		} else if err := w.afterTrouble(ctx, function, err); err != nil {
+		}
+		level := slog.LevelWarn
+		switch {
+		case failing && err == nil:
+			w.opts.Logger.InfoContext(ctx, "jobs are claimed again", "function", function.Name())
+		case failing:
+			level = slog.LevelDebug // a bus that is down for hours is reported once
+		}
+		failing = err != nil
+		if err := w.afterTrouble(ctx, err, level, "jobs can't be claimed; trying again until the bus answers", function); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// afterTrouble pauses after an error of the bus that may be transient, and returns one that isn't.
-func (w *Worker) afterTrouble(ctx context.Context, function Function, err error) error {
+// afterTrouble logs an error of the bus that may be transient, and pauses. It returns one that
+// isn't.
+func (w *Worker) afterTrouble(ctx context.Context, err error, level slog.Level, what string, function Function) error {
 	if errors.Is(err, events.ErrClosed) {
 		return err
 	}
 	if err != nil && ctx.Err() == nil {
-		w.opts.Logger.WarnContext(ctx, "job not settled; it will be delivered again", "function", function.Name(), "error", err)
+		w.opts.Logger.Log(ctx, level, what, "function", function.Name(), "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryDelay):
