@@ -22,6 +22,9 @@ type Options struct {
 	Kinds         []string    // kinds of lines, some of Kinds(); none: all
 	All           bool        // begins with the events that are in the log already
 	Away          func(error) // called when the bus is away; Lines waits for it
+	// Shortest time between two reports of progress of one job in the same phase; those in between
+	// are not shown. 0: all are.
+	ProgressEvery time.Duration
 }
 
 // The kinds of lines other than those of events.
@@ -75,6 +78,9 @@ type watcher struct {
 	show func(Line) error
 	stop context.CancelFunc
 
+	// By job, the last that was shown; of the goroutine of progress.
+	shown map[string]events.Progress
+
 	mu    sync.Mutex
 	err   error           // the error of show
 	whole map[string]bool // parts that were read to their present end, so that later lines are new
@@ -87,7 +93,7 @@ type watcher struct {
 func Lines(ctx context.Context, bus runs.Live, opts Options, show func(Line) error) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &watcher{Options: opts, show: show, stop: stop, whole: map[string]bool{}, away: map[string]bool{}}
+	w := &watcher{Options: opts, show: show, stop: stop, shown: map[string]events.Progress{}, whole: map[string]bool{}, away: map[string]bool{}}
 	h := runs.Handler{
 		Query: events.Query{Kinds: opts.eventKinds(), Pipeline: opts.Pipeline, Run: opts.Run},
 		Begin: w.begin,
@@ -199,8 +205,18 @@ func ofJoin(j join.Join, entry events.Entry) Line {
 	return line
 }
 
-// progress shows a report of a job.
+// maxJobs is how many jobs progress remembers: enough for those that run at the same time.
+const maxJobs = 10_000
+
+// progress shows a report of a job, unless the one before was shown just now.
 func (w *watcher) progress(p events.Progress) {
+	if last, ok := w.shown[p.Job]; ok && last.Phase == p.Phase && last.Attempt == p.Attempt && p.Time.Sub(last.Time) < w.ProgressEvery {
+		return
+	}
+	if len(w.shown) >= maxJobs {
+		clear(w.shown)
+	}
+	w.shown[p.Job] = p
 	w.line(runs.Progress, Line{
 		Time: p.Time, Kind: Progress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
 		What: runs.FirstLine(p.Phase + " " + runs.Step(p) + runs.Metrics(p.Metrics)),

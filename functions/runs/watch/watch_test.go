@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
@@ -77,6 +78,40 @@ func TestWatchingShowsWhatIsNew(t *testing.T) {
 			}
 			if got := "[" + strings.Join(lines, ", ") + "]"; got != want {
 				t.Errorf("all %t: %s, want %s", all, got, want)
+			}
+		})
+	}
+}
+
+// A module may report 20 times a second. Of a job in one phase a line a second is shown.
+func TestProgressIsShownAsOftenAsAsked(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[time.Duration]int{0: 9, time.Second: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			bus := bustest.NewMemory(0)
+			watching, stop := context.WithCancel(t.Context())
+			ended, lines := make(chan error), 0
+			go func() {
+				ended <- watch.Lines(watching, bus, watch.Options{ProgressEvery: every}, func(watch.Line) error { lines++; return nil })
+			}()
+			synctest.Wait()
+			report := func(job, phase string, at time.Duration) {
+				if err := bus.Report(t.Context(), events.Progress{Job: job, Pipeline: "penguin", Run: "monday", Phase: phase, Time: time.Unix(0, int64(at))}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			for n := range 7 { // until 1.2 seconds: two lines
+				report("a", "train", time.Duration(n)*200*time.Millisecond)
+			}
+			report("a", "evaluate", 1300*time.Millisecond) // another phase
+			report("b", "evaluate", 1300*time.Millisecond) // another job
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if lines != want {
+				t.Errorf("every %s: %d lines, want %d", every, lines, want)
 			}
 		})
 	}

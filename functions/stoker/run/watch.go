@@ -28,8 +28,8 @@ func newWatch(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Print events, runs and progress as they arrive",
 		Long: "Prints events, states of runs, and progress as they arrive; with -o json one object per line, with -o yaml one document per\n" +
-			"event. While the bus is unavailable it waits, and continues after the last event shown. Progress reported meanwhile is\n" +
-			"lost.",
+			"event. For people it prints at most one line of progress a second for each job, with -o all of them. While the bus is\n" +
+			"unavailable it waits, and continues after the last event shown. Progress reported meanwhile is lost.",
 		Example: "  stoker watch\n" +
 			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +
 			"  stoker watch --pipeline penguin --all",
@@ -80,6 +80,9 @@ func (f watchFlags) inWords() string {
 
 // watchRuns prints events until ctx ends.
 func watchRuns(ctx context.Context, a *app.App, bus events.Bus, f watchFlags) error {
+	if !a.ForPrograms() {
+		f.ProgressEvery = time.Second
+	}
 	f.Away = func(err error) { fmt.Fprintf(a.Notes(), "the bus is unavailable: %v; waiting for it\n", err) }
 	fmt.Fprintf(a.Notes(), "waiting for %s; stop with Ctrl-C\n", f.inWords())
 	return watch.Lines(ctx, bus, f.Options, func(line watch.Line) error {
