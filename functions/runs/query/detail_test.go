@@ -103,3 +103,22 @@ func TestARunThatEndedWithItsSearchIsToldApart(t *testing.T) {
 }
 
 const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// A model may be worse than the best trial of its search: the run shows both.
+func TestARunShowsItsModelBesideItsBestTrial(t *testing.T) {
+	t.Parallel()
+	score := 0.97
+	found := &events.HParamsReady{Objective: "val_accuracy", Score: &score}
+	for want, s := range map[string]*Search{
+		"best trial: val_accuracy 0.97; this model: 0.91": searchOf(found, &events.ModelTrained{Metrics: map[string]float64{"accuracy": 0.91}}),
+		"best trial: val_accuracy 0.97; this model: 0.92": searchOf(found, &events.ModelTrained{Metrics: map[string]float64{"val_accuracy": 0.92, "accuracy": 1}}),
+		"best trial: val_accuracy 0.97":                   searchOf(found, &events.ModelTrained{Metrics: map[string]float64{"loss": 0.5}}),
+	} {
+		if s.String() != want {
+			t.Errorf("%s, want %s", s, want)
+		}
+	}
+	if searchOf(nil, nil) != nil || searchOf(&events.HParamsReady{Objective: "loss"}, nil) != nil || searchOf(found, nil).Model != nil {
+		t.Error("a search without a result is shown, or a model that there is not")
+	}
+}

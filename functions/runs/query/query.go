@@ -32,8 +32,9 @@ type Detail struct {
 	Expires time.Time    `json:"expires,omitzero"` // when it expires, if it waits for events
 	Job     string       `json:"job,omitempty"`
 	// The search that found, or is to find, its hyperparameters.
-	Study  string `json:"study,omitempty"`
-	Reused bool   `json:"reused,omitempty"` // the study is another run's
+	Study  string  `json:"study,omitempty"`
+	Reused bool    `json:"reused,omitempty"` // the study is another run's
+	Search *Search `json:"search,omitempty"` // its result, once it has one
 	// Of the pipeline, pinned when its events were complete.
 	Revision uint64        `json:"revision,omitempty"`
 	Lease    *events.Lease `json:"lease,omitempty"`
@@ -53,6 +54,40 @@ type Detail struct {
 	// Or the failure; its log is that of the search if the run ended with its tuning.
 	Failed          events.Failed `json:"-"`
 	EndedWithoutJob bool          `json:"-"` // its dead letters can't be retried
+}
+
+// Search is the result of a search compared with the model that was trained with it. They may
+// differ: other steps, another seed, more data.
+type Search struct {
+	Objective string   `json:"objective"`
+	Best      float64  `json:"best"`            // of the best trial
+	Model     *float64 `json:"model,omitempty"` // of the model, if it reports that metric
+}
+
+// searchOf returns nil for a run without a search, or with one that tells no score.
+func searchOf(hparams *events.HParamsReady, trained *events.ModelTrained) *Search {
+	if hparams == nil || hparams.Score == nil || hparams.Objective == "" {
+		return nil
+	}
+	s := &Search{Objective: hparams.Objective, Best: *hparams.Score}
+	if trained == nil {
+		return s
+	}
+	for _, name := range []string{s.Objective, strings.TrimPrefix(s.Objective, "val_"), "val_" + s.Objective} {
+		if value, ok := trained.Metrics[name]; ok {
+			s.Model = &value
+			break
+		}
+	}
+	return s
+}
+
+func (s *Search) String() string {
+	text := fmt.Sprintf("best trial: %s %.4g", s.Objective, s.Best)
+	if s.Model != nil {
+		text += fmt.Sprintf("; this model: %.4g", *s.Model)
+	}
+	return text
 }
 
 // Of returns a run's state and history, from the log, the buckets and the dead letters. The leaders
@@ -94,7 +129,7 @@ func (d *Detail) addTimeline(t *runs.Timeline) {
 		d.Failed = *t.Failed
 	}
 	if t.HParams != nil {
-		d.Reused = t.HParams.Reused
+		d.Reused, d.Search = t.HParams.Reused, searchOf(t.HParams, d.Trained)
 	}
 	if t.Outcome != nil {
 		d.Outcome = mask.JSON(runs.JSON(t.Outcome.Event))

@@ -27,7 +27,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
@@ -119,6 +119,9 @@ func (d shownRun) table(w io.Writer) {
 	}
 	if d.Study != "" {
 		terminal.Row(w, "study", terminal.ShortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
+	}
+	if d.Search != nil {
+		terminal.Row(w, "search", d.Search)
 	}
 	terminal.Row(w, "since", terminal.Time(d.Since))
 	if !d.Expires.IsZero() {
