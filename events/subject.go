@@ -54,6 +54,21 @@ func ParseEventSubject(subject string) (pipeline, run string, ok bool) {
 	return tokens[2], run, err == nil
 }
 
+// ParseEventKind returns the kind and the pipeline in the subject of an event, whatever its
+// content; false for a subject that names none, or none of the known kinds.
+func ParseEventKind(subject string) (kind Kind, pipeline string, ok bool) {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) < 3 || tokens[0] != eventToken {
+		return "", "", false
+	}
+	for _, kind := range Kinds() {
+		if kindToken(kind) == tokens[1] {
+			return kind, tokens[2], true
+		}
+	}
+	return "", "", false
+}
+
 // EventFilters returns the subjects that match the kinds, pipeline and run of q. No two of them
 // overlap.
 func EventFilters(q Query) []string {

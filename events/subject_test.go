@@ -21,6 +21,14 @@ func TestSubjectsAreReadBack(t *testing.T) {
 			t.Errorf("%s: %q %q %t, want %s", subject, pipeline, run, ok, want)
 		}
 	}
+	for subject, want := range map[string]string{
+		EventSubject(exampleEvent()): "examples.ready penguin true", "events.transform-ready.penguin": "transform.ready penguin true",
+		"events.unknown.penguin.x": "  false", "events.transform-ready": "  false", "jobs.transform-ready.penguin": "  false",
+	} {
+		if kind, pipeline, ok := ParseEventKind(subject); fmt.Sprint(kind, " ", pipeline, " ", ok) != want {
+			t.Errorf("%s: %q %q %t, want %s", subject, kind, pipeline, ok, want)
+		}
+	}
 	if study, ok := ParseStudySubject("studies.penguin.0af7"); study != (Study{Pipeline: "penguin", ID: "0af7"}) || !ok {
 		t.Errorf("study %+v", study)
 	}

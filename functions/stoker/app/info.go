@@ -1,10 +1,10 @@
 package app
 
 import (
-	"fmt"
-	"strings"
-
 	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -108,5 +108,26 @@ func AddRole(cmd *cobra.Command, err error) error {
 	if role == "" || role == NoRole || role == AnyRole || !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") {
 		return err
 	}
-	return fmt.Errorf("%w: this needs credentials of the role %s: `stoker config` shows the credentials in use, `stoker access nats %s` prints the permissions to configure on the server", err, role, role)
+	return fmt.Errorf("%w: this needs credentials of the role %s: `stoker config` shows the credentials in use, `stoker access nats %s` prints the permissions to configure on the server%s",
+		err, role, role, otherCause(err.Error()))
+}
+
+// refusedSubject finds the subject in an error for missing permissions.
+var refusedSubject = regexp.MustCompile(`not permitted to (?:publish|subscribe) to (\S+?)[,:]?(?:\s|$)`)
+
+// otherCause returns why credentials of the right role may be refused a subject: they may be
+// limited to some pipelines and kinds, or to a domain of JetStream.
+func otherCause(refusal string) string {
+	match := refusedSubject.FindStringSubmatch(refusal)
+	if match == nil {
+		return ""
+	}
+	subject := match[1]
+	if kind, pipeline, ok := events.ParseEventKind(subject); ok {
+		return fmt.Sprintf("; if they are of that role, they are limited to other pipelines or kinds of events than %s of %s", kind, pipeline)
+	}
+	if strings.HasPrefix(subject, "$JS.API.") {
+		return "; if they are of that role, their account may use JetStream in a domain, which NATS_JETSTREAM_DOMAIN names"
+	}
+	return ""
 }
