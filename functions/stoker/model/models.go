@@ -151,6 +151,11 @@ func newModelsPull(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if serving {
+					if err := noteNewer(a, got.Path); err != nil {
+						return err
+					}
+				}
 				if modelRun && got.Run == "" {
 					fmt.Fprintf(a.Notes(), "the model is copied; the store has no model_run for it: the training of run %s wrote none, or it was removed\n", model.Run)
 				}
@@ -184,6 +189,26 @@ func pull(ctx context.Context, store storage.Store, model modelLine, to string, 
 			return got, err
 		}
 	}
+}
+
+// noteNewer prints a note if the folder has a higher version than that of a model for TensorFlow
+// Serving: versions are times of training, so an older model does not replace a newer one.
+func noteNewer(a *app.App, path string) error {
+	highest, err := strconv.ParseInt(filepath.Base(path), 10, 64)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	newer := ""
+	for _, entry := range entries {
+		if version, wrong := strconv.ParseInt(entry.Name(), 10, 64); wrong == nil && entry.IsDir() && version > highest {
+			highest, newer = version, filepath.Join(filepath.Dir(path), entry.Name())
+		}
+	}
+	if newer != "" {
+		fmt.Fprintf(a.Notes(), "%s was trained later, and TensorFlow Serving serves the highest version by default: remove it, or configure the version\n", newer)
+	}
+	return err
 }
 
 // pullRun copies a model's model_run, and returns its path: "" if the store has none.

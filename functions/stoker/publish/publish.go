@@ -83,7 +83,7 @@ func newPublish(a *app.App) *cobra.Command {
 			}
 			a.GoOn(&event)
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				note, err := checkEffect(ctx, a, bus, event, f.anyway)
+				note, err := f.checkEffect(ctx, a, bus, event)
 				if err != nil {
 					return err
 				}
@@ -215,15 +215,15 @@ func publishEvent(ctx context.Context, a *app.App, bus events.EventLog, event ev
 }
 
 // checkEffect returns an error for an event that its run would ignore, and notes on others. With
-// anyway there is no error. A publisher without read permission gets a note that nothing was
+// --anyway there is no error. A publisher without read permission gets a note that nothing was
 // checked.
-func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.Event, anyway bool) (note string, err error) {
+func (f publishFlags) checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.Event) (note string, err error) {
 	effect, err := submit.Check(ctx, bus, event)
 	none, ignored := errors.AsType[*submit.NoEffect](err)
 	switch {
 	case errors.Is(err, events.ErrRefused):
 		return fmt.Sprintf("not checked whether run %s still accepts this event: these credentials may publish, but not read pipelines and runs", event.Run), nil
-	case ignored && anyway:
+	case ignored && f.anyway:
 		return "published with --anyway, but ignored unless this changes: " + none.Why, nil
 	case ignored:
 		return "", run.Refusal(a, none)
@@ -237,7 +237,10 @@ func checkEffect(ctx context.Context, a *app.App, bus events.Bus, event events.E
 	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
 		return fmt.Sprintf("event %d is ignored: %s", effect.Repeats, none.Why), nil
 	}
-	return "", err
+	if err == nil && f.wait {
+		note = fmt.Sprintf("the same event was published before, as event %d: nothing is started again, this follows the run that it started", effect.Repeats)
+	}
+	return note, err
 }
 
 // checkBlessed returns an error for a model.blessed whose address is no model of the event's
