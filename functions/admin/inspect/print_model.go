@@ -228,9 +228,9 @@ func (s *Skew) String() string {
 	if s.Raw {
 		rows = "raw rows"
 	}
-	figures := fmt.Sprintf("at most %.3g in %d %s, tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
+	figures := fmt.Sprintf("none: answers at most %.3g apart in %d %s, within the relative tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
 	if s.NotCompared != "" {
-		return fmt.Sprintf("%stransformed features alone, %s; answers not compared: %s", s.asked(), figures, s.NotCompared)
+		return fmt.Sprintf("%sof transformed features %s; answers not compared: %s", s.asked(), figures, s.NotCompared)
 	}
 	return figures
 }
