@@ -73,7 +73,7 @@ func Complete(t *testing.T, name string, of any, texts ...[]byte) {
 	known := MembersOf(of)
 	for _, member := range known {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(had)), func(path string) bool { return covers(member, path) }) {
-			t.Errorf("%s: no file in %s has %s: freeze what this version writes as %s.<what it is about>.json, in the same directory, and add it to %s/sums",
+			t.Errorf("%s: no file in %s has %s: freeze what this version writes as %s.<what it is about>.json, in the same directory, and add it to %s/sums (`go generate` of the package does so, if it has a directive)",
 				name, dir, member, name, dir)
 		}
 	}

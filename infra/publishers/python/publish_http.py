@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Publishes an event to Stoker over HTTP (`stoker bridge --http`): publish_http.py KIND PIPELINE RUN DATA.json [binary|structured|batch]
 
-KIND is examples.ready, transform.ready, hparams.ready or model.blessed; DATA.json is what the kind's JSON Schema says (events/schema).
+KIND is a kind that upstream publishes, such as transform.ready; DATA.json is what the kind's JSON Schema says (events/schema).
 Publishing the same event again succeeds, and Stoker keeps one. pip install cloudevents.
 
 STOKER_BRIDGE_URL is where the endpoint is, STOKER_BRIDGE_TOKEN the token that it asks for.
