@@ -9,7 +9,7 @@ import (
 func TestComparedRunsOfSeveralPipelinesAreNamedAsInCommands(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ asked, want []string }{
-		{[]string{"penguin/monday", "whale/monday"}, []string{"penguin@monday", "whale@monday"}},
+		{[]string{"penguin/monday", "whale/monday"}, []string{"penguin/monday", "whale/monday"}},
 		{[]string{"penguin/monday", "penguin/a/b"}, []string{"monday", "a/b"}},
 	} {
 		if got := labelsOf(tc.asked); !slices.Equal(got, tc.want) {

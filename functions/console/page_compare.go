@@ -71,7 +71,7 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 	return view, nil
 }
 
-// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline if all runs have
+// labelsOf names runs as commands do, PIPELINE/RUN, and leaves out the pipeline if all runs have
 // the same one.
 func labelsOf(asked []string) []string {
 	labels, same := slices.Clone(asked), true
@@ -80,12 +80,8 @@ func labelsOf(asked []string) []string {
 		same = same && strings.HasPrefix(asked[0], pipeline+"/")
 	}
 	for i := range labels {
-		pipeline, run, ok := strings.Cut(labels[i], "/")
-		switch {
-		case ok && same:
+		if _, run, ok := strings.Cut(labels[i], "/"); ok && same {
 			labels[i] = run
-		case ok:
-			labels[i] = pipeline + "@" + run
 		}
 	}
 	return labels

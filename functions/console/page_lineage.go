@@ -49,7 +49,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	}
 	view.Name = k.Pipeline
 	if k.Run != "" {
-		view.Name += "@" + k.Run
+		view.Name += "/" + k.Run
 		view.RunURL = link("/run", "pipeline", k.Pipeline, "run", k.Run)
 	}
 	options := &lineage.Options{Depth: lineageDepth}

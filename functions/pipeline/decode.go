@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 		}
 		i, known := index[f.key]
 		if !known {
-			r.add(path, "unknown key%s", spelling.Suggestion(f.key, names))
+			r.add(path, "unknown key%s", cmp.Or(spelling.Suggestion(f.key, names), ": expected one of "+strings.Join(names, ", ")))
 			continue
 		}
 		r.decode(f.node, target.Field(i), path)

@@ -31,7 +31,7 @@ func TestABadExportIsNamed(t *testing.T) {
 		"[{format: tflit}]":                   `p.yaml:3:21: trainer.exports[0]: expected one of tflite, tflite-float16, tflite-int8, onnx, got "tflit"; did you mean tflite?`,
 		"[onnx, {format: onnx}]":              `p.yaml:3:27: trainer.exports[1]: onnx is listed twice`,
 		"[{required: true}]":                  `p.yaml:3:21: trainer.exports[0]: expected one of tflite, tflite-float16, tflite-int8, onnx, got ""`,
-		"[{format: onnx, need: 1}]":           `p.yaml:3:36: trainer.exports[0].need: unknown key`,
+		"[{format: onnx, need: 1}]":           `p.yaml:3:36: trainer.exports[0].need: unknown key: expected one of format, required`,
 		"[[onnx]]":                            `p.yaml:3:21: trainer.exports[0]: expected a format, or a mapping like {format: tflite, required: true}, got a list`,
 		"[{format: onnx, required: perhaps}]": `p.yaml:3:36: trainer.exports[0].required: expected on or off, got "perhaps"`,
 	} {

@@ -40,10 +40,14 @@ type Summary struct {
 	Position *QueuePosition `json:"queue_position,omitempty"` // if it waits for admission
 	Stopping bool           `json:"stopping,omitempty"`
 	// How the last attempt at the job ended, if the job is back on the queue.
-	Ended   *events.Ended `json:"ended,omitempty"`
-	Model   string        `json:"model,omitempty"`
-	Error   string        `json:"error,omitempty"`
-	Updated time.Time     `json:"updated"`
+	Ended *events.Ended `json:"ended,omitempty"`
+	Model string        `json:"model,omitempty"`
+	// Of its model: metrics, how long the training took, and whether the run got one that existed.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Seconds float64            `json:"seconds,omitempty"`
+	Cached  bool               `json:"cached,omitempty"`
+	Error   string             `json:"error,omitempty"`
+	Updated time.Time          `json:"updated"`
 }
 
 // Headline returns the state as text for users.
@@ -148,7 +152,8 @@ func Outcome(recorded events.Recorded) Summary {
 	r := Summary{Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Updated: recorded.Message.Stored}
 	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
-		r.State, r.Model = Trained, data.Model.URI
+		r.State, r.Model, r.Metrics, r.Cached = Trained, data.Model.URI, data.Metrics, data.Cached
+		r.Seconds = data.Finished.Sub(data.Started).Seconds()
 	case *events.TrainingFailed:
 		r.State, r.Error = ofFailure(data.Reason, data.Message), data.Message
 	default: // other events are not outcomes

@@ -108,6 +108,28 @@ func Metrics(metrics map[string]float64) string {
 	return strings.Join(all, "  ")
 }
 
+// MainMetric returns the metric by which people know a model, as text: an accuracy or an AUC if
+// there is one, a loss if there is nothing else. It is "" without metrics.
+func MainMetric(metrics map[string]float64) string {
+	best, rank := "", 0
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		r := 2
+		switch lower := strings.ToLower(name); {
+		case strings.Contains(lower, "accuracy"), strings.Contains(lower, "auc"):
+			r = 3
+		case strings.Contains(lower, "loss"):
+			r = 1
+		}
+		if r > rank {
+			best, rank = name, r
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %.4g", best, metrics[best])
+}
+
 // JSON returns an event as a structured CloudEvent, for printing.
 func JSON(event events.Event) json.RawMessage {
 	_, body, err := events.EncodeStructured(event)

@@ -64,3 +64,15 @@ func TestAKindThatTheMessageBeginsWithIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+func TestTheMainMetricIsOneThatPeopleCompare(t *testing.T) {
+	t.Parallel()
+	for want, metrics := range map[string]map[string]float64{
+		"": nil, "loss 0.5": {"loss": 0.5}, "accuracy 0.9": {"loss": 0.5, "accuracy": 0.9, "mae": 1},
+		"mae 0.25": {"loss": 0.5, "mae": 0.25}, "auc 0.75": {"auc": 0.75, "mse": 1},
+	} {
+		if got := MainMetric(metrics); got != want {
+			t.Errorf("%v: %q, want %q", metrics, got, want)
+		}
+	}
+}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -53,6 +55,56 @@ func TestTheHelpOfACommandHasItsOutput(t *testing.T) {
 	if len(shows) > 0 {
 		t.Errorf("no command %v", shows)
 	}
+}
+
+// Every command is in a group of the help, and shows an example.
+func TestEachCommandHasAGroupAndAnExample(t *testing.T) {
+	t.Parallel()
+	root := testRoot()
+	root.InitDefaultHelpCmd()
+	help := root.UsageString()
+	for _, cmd := range app.AllCommands(root) {
+		own := cmd.Name() == "help" || cmd.Name() == "completion" || cmd.HasParent() && cmd.Parent().Name() == "completion"
+		switch {
+		case !cmd.HasParent() || !cmd.IsAvailableCommand() || own:
+			continue
+		case cmd.Parent() == root && !strings.Contains(help, "\n  "+cmd.Name()+" "):
+			t.Errorf("%s: is in no group of the help", app.Path(cmd))
+		case !strings.Contains(cmd.Example, "stoker "+app.Path(cmd)) && !cmd.HasAvailableSubCommands():
+			t.Errorf("%s: expected an Example with it", app.Path(cmd))
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if !strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
+				t.Errorf("%s: expected Examples that are indented by two blanks: %q", app.Path(cmd), line)
+			}
+		}
+	}
+}
+
+// The help of a command has three flags of all commands. The others are on a page of their own.
+func TestTheHelpOfACommandHasFewFlagsOfAllCommands(t *testing.T) {
+	t.Parallel()
+	root := testRoot()
+	topic, _, err := root.Find([]string{"connection"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, _, err := root.Find([]string{"runs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range []*cobra.Command{root, runs} {
+		text := cmd.UsageString()
+		if strings.Count(text, "\n  -o, --output")+strings.Count(text, "\n  -q, --quiet")+strings.Count(text, "\n  -v, --verbose") != 3 ||
+			strings.Contains(text, "--nats") || !strings.Contains(text, "`stoker help connection` shows") {
+			t.Errorf("%s", text)
+		}
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if in := strings.Contains(topic.Long, "--"+f.Name+" "); in == slices.Contains([]string{"output", "quiet", "verbose"}, f.Name) {
+			t.Errorf("--%s: on the page of connections: %t", f.Name, in)
+		}
+	})
 }
 
 // Summaries are a verb and its object, short enough for one line of a list of commands.

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -78,7 +77,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case exit.IsInterrupt(ctx, err):
 		err = exit.With(exit.Stopped, errors.New("interrupted"))
 	case refused():
-		err = exit.Usage(fmt.Errorf("%s%s; see `%s --help`", strings.Join(strings.Fields(err.Error()), " "), app.Suggestion(cmd, err), cmd.CommandPath()))
+		err = exit.Usage(fmt.Errorf("%s%s; see `%s --help`", app.Plain(err), app.Suggestion(cmd, err), cmd.CommandPath()))
 	}
 	fmt.Fprintln(a.Stderr, "stoker:", terminal.Lines(app.AddRole(cmd, err).Error()))
 	return exit.Code(err)
@@ -99,6 +98,9 @@ func newRoot(a *app.App) *cobra.Command {
 			if err := a.Configure(); err != nil {
 				return err
 			}
+			if err := a.CheckOutput(cmd); err != nil {
+				return err
+			}
 			return app.SetFlags(cmd, a.Found)
 		},
 	}
@@ -110,5 +112,6 @@ func newRoot(a *app.App) *cobra.Command {
 		[]*cobra.Command{modules.NewCommand(a), table.NewCommand()},
 	)...)
 	app.AddOutputHelp(root)
+	app.AddHelp(root)
 	return root
 }

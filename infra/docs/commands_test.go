@@ -101,7 +101,7 @@ func unknown(t *testing.T, stoker string, line []string) string {
 		return "no command"
 	}
 	said, err := exec.CommandContext(t.Context(), stoker, append(slices.Clone(path), "--help")...).CombinedOutput()
-	help := string(said)
+	help := string(said) + helpOf(t, stoker, []string{"connection"})
 	found := usage.FindStringSubmatch(help[max(0, strings.Index(help, "Usage:")):])
 	if err != nil || found == nil || !strings.HasPrefix(found[1], path[0]) {
 		return "there is no such command"

@@ -308,6 +308,7 @@ func TestThePageOfCommandsIsCurrent(t *testing.T) {
 		}
 	}
 	add(nil)
+	fmt.Fprintf(&text, "\n## Flags of every command\n\n```text\n%s\n```\n", strings.TrimSpace(helpOf(t, stoker, []string{"connection"})))
 	checkGenerated(t, "cli.md", "commands", text.String()+"\n")
 }
 
@@ -356,25 +357,24 @@ func helpOf(t *testing.T, stoker string, path []string) string {
 }
 
 var (
-	globalFlags = regexp.MustCompile(`(?s)\nGlobal Flags:\n.*?(\n\n|\n*$)`)
-	moreHelp    = regexp.MustCompile(`\nUse "stoker.* --help" for more information about a command\.\n`)
+	globalFlags = regexp.MustCompile(`(?s)\nFlags of every command:\n.*$`)
+	groups      = regexp.MustCompile(`(?m)^(?:Commands|Start|Look|Act|Operate):\n((?:  .*\n)+)`)
 	commandLine = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) +\S`)
 )
 
-// shown returns a help text without the flags that every command has and the hint at its end.
-func shown(help string) string {
-	return strings.TrimSpace(moreHelp.ReplaceAllString(globalFlags.ReplaceAllString(help, "\n"), "\n"))
-}
+// shown returns a help text without the flags that every command has and the hints at its end.
+func shown(help string) string { return strings.TrimSpace(globalFlags.ReplaceAllString(help, "")) }
 
 // subcommands returns the names that a help text lists, without cobra's own.
 func subcommands(help string) (names []string) {
-	_, list, _ := strings.Cut(help, "\nAvailable Commands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	for _, found := range commandLine.FindAllStringSubmatch(list, -1) {
-		if found[1] != "help" && found[1] != "completion" {
-			names = append(names, found[1])
+	for _, list := range groups.FindAllStringSubmatch(help, -1) {
+		for _, found := range commandLine.FindAllStringSubmatch(list[1], -1) {
+			if found[1] != "help" && found[1] != "completion" {
+				names = append(names, found[1])
+			}
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -37,7 +37,7 @@ type File struct {
 }
 
 // ErrNothing is in the chain of the error for a path or address without any file.
-var ErrNothing = errors.New("nothing found")
+var ErrNothing = errors.New("no such file, folder or object")
 
 // Local returns a source for a file or a directory of this machine.
 func Local(name string) (*Source, error) {
@@ -125,7 +125,7 @@ func isObject(ctx context.Context, store storage.Store, ref storage.Ref) bool {
 
 func (s *Source) check() error {
 	if len(s.Files) == 0 {
-		return fmt.Errorf("%s: %w: no file in it", s.Name, ErrNothing)
+		return fmt.Errorf("%s has no files: %w", s.Name, ErrNothing)
 	}
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return s.full(nil)

@@ -41,7 +41,7 @@ func ExampleOf() {
 	}
 	put("feature { name: \"fare\" }")
 
-	graph, err := lineage.Of(ctx, bus, store, "penguin@17", nil)
+	graph, err := lineage.Of(ctx, bus, store, "penguin/17", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

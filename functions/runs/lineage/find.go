@@ -28,7 +28,7 @@ func Find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 	var query events.Query
 	fits := func(events.Event, *events.ModelTrained) bool { return true }
-	pipeline, run, atRun := strings.Cut(ref, "@")
+	pipeline, run, atRun := strings.Cut(ref, "/")
 	switch {
 	case strings.HasPrefix(ref, "s3://"):
 		uri := strings.TrimSuffix(ref, "/")
@@ -41,7 +41,7 @@ func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 			return strings.HasPrefix(trained.Execution, prefix) || strings.HasPrefix(trained.Model.Digest, prefix)
 		}
 	default:
-		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE@RUN or PIPELINE: %w", ref, events.ErrNotFound)
+		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE/RUN or PIPELINE: %w", ref, events.ErrNotFound)
 	}
 	named, err := newest(ctx, bus, query, fits)
 	if errors.Is(err, events.ErrNotFound) && strings.HasPrefix(ref, "s3://") {

@@ -14,7 +14,7 @@ import (
 )
 
 // Of returns what a model was made from. ref names the model: its address or digest, an execution's
-// digest or at least 8 digits of it, PIPELINE@RUN, or PIPELINE for the newest model of that. The
+// digest or at least 8 digits of it, PIPELINE/RUN, or PIPELINE for the newest model of that. The
 // error is events.ErrNotFound if there is no such model. o may be nil.
 //
 // If something is gone or has changed, that is not an error but is noted in its node; if the bus or

@@ -20,7 +20,7 @@ func TestAModelIsFoundByWhatPeopleCallIt(t *testing.T) {
 	older, _ := w.trained("monday", 0xa1, w.input)
 	newer, _ := w.trained("tuesday", 0xa2, w.input)
 	for ref, want := range map[string]events.Artifact{
-		"penguin": newer, "penguin@monday": older, older.URI: older, older.URI + "/": older, older.Digest: older,
+		"penguin": newer, "penguin/monday": older, older.URI: older, older.URI + "/": older, older.Digest: older,
 		strings.TrimPrefix(newer.Digest, "sha256:")[:12]: newer, hexed(0xa1): older,
 	} {
 		g := w.of(ref, nil)
@@ -29,7 +29,7 @@ func TestAModelIsFoundByWhatPeopleCallIt(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", ref, target, want)
 		}
 	}
-	for _, ref := range []string{"taxi", "penguin@never", hexed(0xa3), graph.String(), "s3://bkt", "?"} {
+	for _, ref := range []string{"taxi", "penguin/never", hexed(0xa3), graph.String(), "s3://bkt", "?"} {
 		if g, err := lineage.Of(t.Context(), w.bus, w.store, ref, nil); err == nil {
 			t.Errorf("%s: %+v", ref, g)
 		} else if ref != "s3://bkt" && !errors.Is(err, events.ErrNotFound) {

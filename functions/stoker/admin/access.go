@@ -22,8 +22,9 @@ import (
 
 func newAccess(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "access",
-		Short: "Create keys and policies for roles",
+		Use:     "access",
+		GroupID: app.Operate,
+		Short:   "Create keys and policies for roles",
 		Long: "Prints the permissions of each role on the bus and in the store. It connects to no server and changes nothing.\n\n" +
 			"Roles: upstream (publishes the events of its pipelines, uploads their artifacts), dispatcher, worker, bridge, console (reads\n" +
 			"everything; enough for runs, logs, watch, lineage and the like), notifier (notify), exporter (lineage export) and\n" +
@@ -46,7 +47,8 @@ func newAccessKey(a *app.App) *cobra.Command {
 		Short:       "Create an nkey: seed to a file, public key printed",
 		Long: "Creates an nkey for one user of the bus. Keep the file secret: the user's programs read it from NATS_NKEY or --nats-nkey. The\n" +
 			"public key belongs in the server's configuration: see `stoker access nats`.",
-		Args: app.Exactly(1, "a file"),
+		Example: "  stoker access key worker.nk",
+		Args:    app.Exactly(1, "a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			public, err := access.NewKey(args[0])
 			if err != nil {
@@ -313,7 +315,9 @@ func newAccessRoles(a *app.App) *cobra.Command {
 		}.Annotations(),
 		Short: "List the role that each command needs",
 		Long:  "Lists the commands that use the bus or the store, and the role whose credentials are sufficient for each.",
-		Args:  app.NoArguments,
+		Example: "  stoker access roles\n" +
+			`  stoker access roles -o json | jq -r '.[] | select(.role == "upstream") | .command'`,
+		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []commandRole
 			infos := app.Infos(cmd.Root())

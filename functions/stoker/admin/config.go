@@ -35,7 +35,8 @@ type place struct {
 
 func newConfig(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config",
+		Use:     "config",
+		GroupID: app.Operate,
 		Annotations: app.Info{Role: app.NoRole, Output: app.Object,
 			Always: "settings bus store", Optional: "file",
 		}.Annotations(),
@@ -58,7 +59,8 @@ func newConfig(a *app.App) *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "show", Annotations: app.Info{Role: app.NoRole}.Annotations(), Short: "Show the settings and their sources", Args: app.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return showConfig(a) },
+		Example: "  stoker config show --context lab",
+		RunE:    func(*cobra.Command, []string) error { return showConfig(a) },
 	})
 	return cmd
 }

@@ -26,6 +26,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
+// deadInfo describes both `stoker dead` and `stoker dead list`.
+var deadInfo = app.Info{Role: access.Console, Output: app.List, Names: "the number",
+	Always: "number stored dead_letter", Optional: "pipeline run",
+}
+
 func newDead(a *app.App) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error {
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
@@ -33,23 +38,29 @@ func newDead(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Print(deadLetters, func(w io.Writer) { deadTable(w, deadLetters) })
+			names := make([]string, len(deadLetters))
+			for i, d := range deadLetters {
+				names[i] = strconv.FormatUint(d.Number, 10)
+			}
+			return a.PrintList(app.Listing{Lines: deadLetters, Names: names, Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
 		})
 	}
 	cmd := &cobra.Command{
-		Use: "dead",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "number stored dead_letter", Optional: "pipeline run",
-		}.Annotations(),
-		Short: "List, retry and drop dead letters",
-		Long:  "Lists the messages that could not be handled, each with the reason. Subcommands show, retry and drop them.",
-		Args:  app.NoArguments,
-		RunE:  list,
+		Use:         "dead",
+		GroupID:     app.Look,
+		Annotations: deadInfo.Annotations(),
+		Short:       "List, retry and drop dead letters",
+		Long:        "Lists the messages that could not be handled, each with the reason. Subcommands show, retry and drop them.",
+		Example: "  stoker dead\n" +
+			"  stoker dead -o json | jq length",
+		Args: app.NoArguments,
+		RunE: list,
 	}
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "number stored dead_letter", Optional: "pipeline run",
-		}.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list},
+		&cobra.Command{
+			Use: "list", Annotations: deadInfo.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list,
+			Example: "  stoker dead list\n  stoker dead list -o name | xargs stoker dead retry",
+		},
 		newDeadShow(a), newDeadRetry(a), newDeadDrop(a),
 	)
 	return cmd
@@ -65,7 +76,8 @@ func newDeadShow(a *app.App) *cobra.Command {
 		Short:             "Show a dead letter: its message, reason and causes",
 		Long: "Shows one dead letter: the message as received, the reason, and the events that led to it. Control characters\n" +
 			"are printed as escapes such as \\x1b, and long lines are truncated with a note of their length; -o json has the whole message.",
-		Args: app.Exactly(1, "a number from `stoker dead`"),
+		Example: "  stoker dead show 3",
+		Args:    app.Exactly(1, "a number from `stoker dead`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := parseNumbers(args)
 			if err != nil {
@@ -149,6 +161,7 @@ func newDeadRetry(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Retry dead letters",
+		Example:           "  stoker dead retry 3 4\n" + "  stoker dead retry --all --pipeline penguin",
 		Long: "A job returns to the queue unchanged, with its attempts reset. An event is handled as if it had just arrived; if it\n" +
 			"is refused again, its dead letter stays. A bucket notification is redelivered to the bridge. Dead letters whose message was\n" +
 			"handled are deleted. Events, including those that led to a job, do not change.\n\n" + run.PinnedHelp,
@@ -180,6 +193,7 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Delete dead letters",
+		Example:           "  stoker dead drop 3\n" + "  stoker dead drop --all --pipeline penguin",
 		Long:              "Deletes dead letters permanently. Events stay in the log, and outcomes of jobs do not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {

@@ -35,7 +35,8 @@ type doctorFlags struct {
 func newDoctor(a *app.App) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use: "doctor",
+		Use:     "doctor",
+		GroupID: app.Start,
 		Annotations: app.Info{Role: app.AnyRole, Output: app.Object, With: "--quick",
 			Always: "faults findings",
 		}.Annotations(),

@@ -45,7 +45,8 @@ func (g *garbage) add(r gc.Removal) {
 func newGC(a *app.App) *cobra.Command {
 	var opts gc.Options
 	cmd := &cobra.Command{
-		Use: "gc",
+		Use:     "gc",
+		GroupID: app.Operate,
 		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--dry-run",
 			Always: "dry_run removed objects bytes",
 		}.Annotations(),
@@ -55,6 +56,8 @@ func newGC(a *app.App) *cobra.Command {
 			"belongs to a running attempt, or is needed by a job on the queue or by a run that has not ended.\n\n" +
 			"--keep-models N also removes models: all except the newest N of each pipeline, their base models, and models that a\n" +
 			"pipeline or a waiting run names. `stoker replay` trains removed models again.",
+		Example: "  stoker gc --dry-run\n" +
+			"  stoker gc --older-than 168h --keep-models 5",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.OlderThan < 0 {

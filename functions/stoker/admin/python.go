@@ -23,6 +23,7 @@ import (
 func newPython(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "python",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Manage the Python environments of TFX modules",
 		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed.\n" +
@@ -91,6 +92,8 @@ func newPythonSetup(a *app.App) *cobra.Command {
 			"It needs Python 3.11, 3.12 or 3.13 on Linux x86-64 or macOS arm64; it was never run on macOS. With --gpu, TensorFlow includes\n" +
 			"NVIDIA's libraries; these versions were never run on a GPU. With --estimator, TensorFlow is 2.15, the last version with\n" +
 			"Estimators, for modules with trainer_fn (Python 3.11): name that environment in the pipeline as module.python.",
+		Example: "  stoker python setup\n" +
+			"  stoker python setup --estimator",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -144,9 +147,10 @@ func newPythonList(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: app.NoRole, Output: app.List,
 			Always: "dir interpreter python created used bytes current default", Optional: "kind base requirements lock",
 		}.Annotations(),
-		Short: "List the Python environments that Stoker created",
-		Long:  "Lists the Python environments that Stoker created, with their size and the pipelines that use them.",
-		Args:  app.NoArguments,
+		Short:   "List the Python environments that Stoker created",
+		Long:    "Lists the Python environments that Stoker created, with their size and the pipelines that use them.",
+		Example: "  stoker python list",
+		Args:    app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			lines, err := listEnvironments(a)
 			if err != nil {
@@ -215,6 +219,8 @@ func newPythonCheck(a *app.App) *cobra.Command {
 		Long: "Imports the packages that TFX module files import, including TensorFlow, which takes some seconds. It checks the Python environment\n" +
 			"of modules, or the interpreter or environment's folder given. A missing package only affects modules that import it; without\n" +
 			"TensorFlow the command fails.",
+		Example: "  stoker python check\n" +
+			"  stoker python check ~/venv/bin/python",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			environment, err := environmentToCheck(cmd.Context(), args)

@@ -27,7 +27,8 @@ func newPythonRemove(a *app.App) *cobra.Command {
 		Short:       "Remove Python environments that Stoker created",
 		Long: "Removes environments that `stoker python list` lists, named by folder, by the folder's base name or by interpreter. Modules that are\n" +
 			"running in one of them fail. It refuses to remove other environments.",
-		Args: app.AtLeastOne("an environment"),
+		Example: "  stoker python remove ~/venv",
+		Args:    app.AtLeastOne("an environment"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := environments(a)
 			if err != nil {
@@ -72,7 +73,8 @@ func newPythonPrune(a *app.App) *cobra.Command {
 		Short:       "Remove unused Python environments",
 		Long: "Removes the environments that Stoker created if they are unused or their Python is gone, and the files of\n" +
 			"interrupted setups.",
-		Args: app.NoArguments,
+		Example: "  stoker python prune --unused 168h",
+		Args:    app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if unused < 0 {
 				return exit.Usage(fmt.Errorf("--unused %s: expected 0s or more", unused))

@@ -33,7 +33,8 @@ type replayFlags struct {
 func newReplay(a *app.App) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use: "replay --from TIME|SEQUENCE",
+		Use:     "replay --from TIME|SEQUENCE",
+		GroupID: app.Act,
 		Annotations: app.Info{Role: access.Operator, Output: app.Object, With: "--from 1 --dry-run",
 			Always: "dry_run runs", Optional: "request",
 		}.Annotations(),

@@ -17,8 +17,9 @@ import (
 
 func newStreams(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "streams",
-		Short: "Create or update the streams on your own NATS",
+		Use:     "streams",
+		GroupID: app.Operate,
+		Short:   "Create or update the streams on your own NATS",
 		Long: "Your own NATS servers need Stoker's streams before any other command uses them. `stoker up` creates those of the local stack.\n\n" +
 			"Their definitions, events/jetstream/streams.yaml, are built into this program.",
 	}

@@ -23,12 +23,14 @@ type buildInfo struct {
 func newVersion(a *app.App) *cobra.Command {
 	var licenses bool
 	cmd := &cobra.Command{
-		Use: "version",
+		Use:     "version",
+		GroupID: app.Operate,
 		Annotations: app.Info{Role: app.NoRole, Output: app.Object,
 			Always: "version go os arch", Optional: "commit",
 		}.Annotations(),
-		Short: "Print the version",
-		Args:  app.NoArguments,
+		Short:   "Print the version",
+		Example: "  stoker version",
+		Args:    app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if licenses {
 				_, err := io.WriteString(a.Stdout, a.ThirdParty)

@@ -97,7 +97,15 @@ func (a *App) Configure() error {
 	}
 	format := found.Value(settings.Output)
 	a.Output, a.DataDir = format.Text, found.Value(settings.Data).Text
-	return checkOutput(format)
+	return checkOutput(format, terminal.ListFormats())
+}
+
+// CheckOutput rejects a format that a command does not have.
+func (a *App) CheckOutput(cmd *cobra.Command) error {
+	if InfoOf(cmd).Names != "" {
+		return nil
+	}
+	return checkOutput(a.Found.Value(settings.Output), terminal.Formats())
 }
 
 func DefaultDataDir() string {
@@ -184,16 +192,17 @@ func Quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// checkOutput rejects an unknown format.
-func checkOutput(format settings.Value) error {
-	if slices.Contains(terminal.Formats(), format.Text) {
+// checkOutput rejects a format that is not among those that are expected.
+func checkOutput(format settings.Value, expected []string) error {
+	if slices.Contains(expected, format.Text) {
 		return nil
 	}
 	named := "-o"
 	if format.From != "--output" {
 		named = format.From + ": output:"
 	}
-	return exit.Usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
+	last := len(expected) - 1
+	return exit.Usage(fmt.Errorf("%s %s: expected %s or %s", named, format.Text, strings.Join(expected[:last], ", "), expected[last]))
 }
 
 // ForPrograms reports whether results are read by programs.
@@ -202,6 +211,37 @@ func (a *App) ForPrograms() bool { return terminal.ForPrograms(a.Output) }
 // Print writes a result in the selected format.
 func (a *App) Print(v any, table func(w io.Writer)) error {
 	return terminal.Print(a.Stdout, a.Output, v, table)
+}
+
+// Listing is a list that a command prints. Its lines have names, as Info.Names says.
+type Listing struct {
+	Lines any // for programs
+	Names []string
+	Table func(w io.Writer, wide bool)
+}
+
+// PrintList writes a list in the selected format.
+func (a *App) PrintList(l Listing) error {
+	switch a.Output {
+	case terminal.Name:
+		for _, name := range l.Names {
+			fmt.Fprintln(a.Stdout, terminal.Line(name))
+		}
+		return nil
+	case terminal.Wide:
+		return terminal.Print(a.Stdout, terminal.Table, l.Lines, func(w io.Writer) { l.Table(w, true) })
+	}
+	return a.Print(l.Lines, func(w io.Writer) { l.Table(w, false) })
+}
+
+// Fit shortens a name that is wider than a column of a table should be, on a terminal only: a pipe
+// gets all of it.
+func (a *App) Fit(name string) string {
+	const most = 40
+	if _, _, drawable := a.Stdout.Size(); !drawable || a.Output == terminal.Wide {
+		return name
+	}
+	return terminal.Cut(name, most)
 }
 
 // Display returns a display of progress on standard error; none with -q.

@@ -96,8 +96,8 @@ func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 // RunNames returns the runs of the pipeline that --pipeline names, or else of all; newest first, as
-// many as a screen holds.
-func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// many as a screen holds. A word with a slash is completed to PIPELINE/RUN.
+func (a *App) RunNames(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -108,8 +108,14 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
 		const screen = 100
 		list, err := runs.List(ctx, bus, pipelineName)
-		for _, run := range list[:min(len(list), screen)] {
-			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
+		for _, run := range list {
+			name := run.Run
+			if strings.Contains(word, "/") {
+				name = run.Pipeline + "/" + run.Run
+			}
+			if strings.HasPrefix(name, word) && len(names) < screen {
+				names = append(names, cobra.CompletionWithDesc(name, run.Pipeline+", "+run.State))
+			}
 		}
 		return names, err
 	})

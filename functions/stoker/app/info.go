@@ -34,6 +34,7 @@ type Info struct {
 	// Form of the document that -o json prints; "" if there is none, or none is promised.
 	Output   string
 	With     string // arguments with which it prints that document
+	Names    string // what -o name prints of each line of a list; "": the lines have no names
 	Always   string // names in each object of the document
 	Optional string // names that are left out if they do not apply
 }
@@ -44,7 +45,7 @@ const prefix = "stoker.dev/"
 func (i Info) Annotations() map[string]string {
 	return map[string]string{
 		prefix + "role": string(i.Role), prefix + "output": i.Output, prefix + "with": i.With,
-		prefix + "always": i.Always, prefix + "optional": i.Optional,
+		prefix + "always": i.Always, prefix + "optional": i.Optional, prefix + "names": i.Names,
 	}
 }
 
@@ -53,7 +54,7 @@ func InfoOf(cmd *cobra.Command) Info {
 	value := func(name string) string { return cmd.Annotations[prefix+name] }
 	return Info{
 		Role: access.Role(value("role")), Output: value("output"), With: value("with"),
-		Always: value("always"), Optional: value("optional"),
+		Always: value("always"), Optional: value("optional"), Names: value("names"),
 	}
 }
 
@@ -83,6 +84,9 @@ func (i Info) outputHelp() string {
 	text := fmt.Sprintf("\n\nOutput of -o json and -o yaml: %s.\n  always         %s", kind, i.Always)
 	if i.Optional != "" {
 		text += "\n  if applicable  " + i.Optional
+	}
+	if i.Names != "" {
+		text += "\n-o wide has more columns, -o name prints " + i.Names + " of each line."
 	}
 	return text
 }

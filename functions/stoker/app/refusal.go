@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,12 +55,21 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	}
 	add := func(f *pflag.Flag) {
 		if !f.Hidden {
-			known = append(known, f.Name)
+			known = append(known, "--"+f.Name)
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	return spelling.Suggestion(unknown, known)
+	return spelling.Suggestion("--"+unknown, known)
+}
+
+// inPlainWords finds the errors of Go's parser of durations, which don't say what a duration is.
+var inPlainWords = regexp.MustCompile(`time: (?:unknown unit|missing unit|invalid duration) .*`)
+
+// Plain returns the error of cobra in words for users.
+func Plain(refused error) string {
+	text := strings.Join(strings.Fields(refused.Error()), " ")
+	return inPlainWords.ReplaceAllString(text, "expected a duration like 90s, 15m or 24h")
 }
 
 func AllCommands(root *cobra.Command) []*cobra.Command {

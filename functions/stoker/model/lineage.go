@@ -21,7 +21,8 @@ type lineageFlags struct {
 func newLineage(a *app.App) *cobra.Command {
 	var f lineageFlags
 	cmd := &cobra.Command{
-		Use: "lineage MODEL",
+		Use:     "lineage MODEL",
+		GroupID: app.Look,
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "MODEL",
 			Always: "target nodes edges",
 		}.Annotations(),
@@ -30,7 +31,7 @@ func newLineage(a *app.App) *cobra.Command {
 		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and in turn\n" +
 			"the inputs of its base models and searches. Each digest is compared with the objects that are in the\n" +
 			"store now.\n\n" + modelNamesHelp,
-		Example: "  stoker lineage penguin@monday\n" +
+		Example: "  stoker lineage penguin/monday\n" +
 			"  stoker lineage penguin --dot | dot -Tsvg > penguin.svg\n" +
 			"  stoker lineage s3://stoker/penguin/Trainer/model/<execution>/<attempt> -o json --check",
 		Args: app.Exactly(1, "a model"),
@@ -57,7 +58,7 @@ func newLineage(a *app.App) *cobra.Command {
 	return cmd
 }
 
-const modelNamesHelp = "MODEL is PIPELINE@RUN, PIPELINE for its newest model, the model's address, or the digest of the model or of its execution\n" +
+const modelNamesHelp = "MODEL is PIPELINE/RUN, PIPELINE for its newest model, the model's address, or the digest of the model or of its execution\n" +
 	"(8 digits of it or more)."
 
 func printLineage(a *app.App, graph lineage.Graph, f lineageFlags) (err error) {

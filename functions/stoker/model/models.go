@@ -20,6 +20,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -40,28 +41,121 @@ type modelLine struct {
 	Finished  time.Time          `json:"finished"`
 }
 
+// modelsInfo describes both `stoker models` and `stoker models list`.
+var modelsInfo = app.Info{Role: access.Console, Output: app.List, Names: "the address",
+	Always: "pipeline run model digest formats execution cached finished", Optional: "model_run metrics",
+}
+
 func newModels(a *app.App) *cobra.Command {
-	var pipelineName string
+	list := newModelsList(a)
 	cmd := &cobra.Command{
-		Use: "models",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
+		Use:         "models",
+		GroupID:     app.Look,
+		Annotations: modelsInfo.Annotations(),
+		Short:       "List, show and download trained models",
+		Long:        "Lists trained models, newest first. Subcommands show one and what it was made from, or download it.",
+		Example:     list.Example,
+		Args:        app.NoArguments,
+	}
+	addModels(a, cmd)
+	cmd.AddCommand(list, newModelsShow(a), newModelsPull(a))
+	return cmd
+}
+
+func newModelsList(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:         "list",
+		Annotations: modelsInfo.Annotations(),
+		Short:       "List trained models, newest first",
+		Example: "  stoker models list --pipeline penguin\n" +
+			"  stoker models list -o name | head -1",
+		Args: app.NoArguments,
+	}
+	addModels(a, cmd)
+	return cmd
+}
+
+// addModels makes a command list models.
+func addModels(a *app.App, cmd *cobra.Command) {
+	var pipelineName string
+	var limit int
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := app.Within("limit", limit, 0, app.AnyCount); err != nil {
+			return err
+		}
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName})
+			if err != nil {
+				return err
+			}
+			if limit > 0 {
+				models = models[:min(len(models), limit)]
+			}
+			names := make([]string, len(models))
+			for i, m := range models {
+				names[i] = m.Model
+			}
+			return a.PrintList(app.Listing{Lines: models, Names: names, Table: func(w io.Writer, wide bool) { modelsTable(a, w, models, wide) }})
+		})
+	}
+	a.AddPipelineFlag(cmd, &pipelineName, "only models of this pipeline")
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most this many; 0: all")
+}
+
+func newModelsShow(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show MODEL",
+		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "MODEL",
 			Always: "pipeline run model digest formats execution cached finished", Optional: "model_run metrics",
 		}.Annotations(),
-		Short: "List trained models, newest first",
-		Args:  app.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Show a model: metrics, files, run, execution",
+		Long:              "Shows a model. `stoker lineage` shows what it was made from.\n\n" + modelNamesHelp,
+		Example: "  stoker models show penguin\n" +
+			"  stoker models show penguin/monday -o json | jq .metrics",
+		Args: app.Exactly(1, "a model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				models, err := ListModels(ctx, bus, events.Query{Pipeline: pipelineName})
+				named, err := lineage.Find(ctx, bus, args[0])
+				if errors.Is(err, events.ErrNotFound) {
+					return exit.NotFound(err)
+				}
 				if err != nil {
 					return err
 				}
-				return a.Print(models, func(w io.Writer) { modelsTable(w, models) })
+				if named.Event == nil {
+					return exit.NotFound(fmt.Errorf("no event announces the model %s: `%s` shows what the store has", args[0], a.Command("inspect "+app.Quoted(args[0]))))
+				}
+				line := lineOfModel(named.Pipeline, named.Run, named.Event)
+				return a.Print(line, line.table)
 			})
 		},
 	}
-	a.AddPipelineFlag(cmd, &pipelineName, "only models of this pipeline")
-	cmd.AddCommand(newModelsPull(a))
-	return cmd
+}
+
+// table prints one model.
+func (m modelLine) table(w io.Writer) {
+	terminal.Row(w, "pipeline", m.Pipeline)
+	terminal.Row(w, "run", m.Run)
+	terminal.Row(w, "model", m.Model)
+	terminal.Row(w, "digest", m.Digest)
+	terminal.Row(w, "formats", formatsLine(m.Formats))
+	terminal.Row(w, "metrics", runs.Metrics(m.Metrics))
+	terminal.Row(w, "execution", m.Execution)
+	terminal.Row(w, "finished", terminal.Time(m.Finished))
+	if m.ModelRun != "" {
+		terminal.Row(w, "model run", m.ModelRun)
+	}
+	if m.Cached {
+		terminal.Row(w, "cached", "the run got a model that existed")
+	}
+}
+
+func lineOfModel(pipeline, run string, data *events.ModelTrained) modelLine {
+	return modelLine{
+		Pipeline: pipeline, Run: run, Model: data.Model.URI, ModelRun: data.ModelRun, Digest: data.Model.Digest, Formats: data.Model.Formats,
+		Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
+	}
 }
 
 // ListModels reads the trained models from the log.
@@ -73,20 +167,25 @@ func ListModels(ctx context.Context, bus events.EventLog, query events.Query) ([
 			return nil, err
 		}
 		if data, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil {
-			models = append(models, modelLine{
-				Pipeline: recorded.Event.Pipeline, Run: recorded.Event.Run, Model: data.Model.URI, ModelRun: data.ModelRun,
-				Digest: data.Model.Digest, Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
-			})
+			models = append(models, lineOfModel(recorded.Event.Pipeline, recorded.Event.Run, data))
 		}
 	}
 	slices.Reverse(models)
 	return models, nil
 }
 
-func modelsTable(w io.Writer, models []modelLine) {
-	terminal.Row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
+func modelsTable(a *app.App, w io.Writer, models []modelLine, wide bool) {
+	head := []any{"PIPELINE", "RUN", "METRIC", "FORMATS", "AGE", "MODEL"}
+	if wide {
+		head = append(head, "FINISHED", "DIGEST", "METRICS")
+	}
+	terminal.Row(w, head...)
 	for _, m := range models {
-		terminal.Row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), runs.Metrics(m.Metrics), formatsLine(m.Formats), m.Model)
+		cells := []any{a.Fit(m.Pipeline), a.Fit(m.Run), runs.MainMetric(m.Metrics), formatsLine(m.Formats), terminal.Ago(time.Since(m.Finished)), m.Model}
+		if wide {
+			cells = append(cells, terminal.Time(m.Finished), m.Digest, runs.Metrics(m.Metrics))
+		}
+		terminal.Row(w, cells...)
 	}
 }
 
@@ -129,6 +228,8 @@ func newModelsPull(a *app.App) *cobra.Command {
 			"in a numbered version folder (the Unix time of its training), as TensorFlow Serving requires. A folder that already holds\n" +
 			"the same files is left unchanged; one with other files is never written to. --model-run also copies the outputs of the\n" +
 			"training: event files for TensorBoard, metrics, and the report of a warm start.",
+		Example: "  stoker models pull penguin --to ./penguin --serving\n" +
+			"  stoker models pull penguin --run monday --to ./monday --model-run && tensorboard --logdir ./monday/model_run",
 		Args:              app.Exactly(1, "a pipeline"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

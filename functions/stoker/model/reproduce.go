@@ -31,6 +31,7 @@ func newReproduce(a *app.App) *cobra.Command {
 	var f reproduceFlags
 	cmd := &cobra.Command{
 		Use:               "reproduce MODEL",
+		GroupID:           app.Act,
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Train a model again from its inputs, and compare",
@@ -38,7 +39,7 @@ func newReproduce(a *app.App) *cobra.Command {
 			"that run, on a worker. The new model belongs to pipeline NAME" + reproduce.Suffix + ", so that no run uses it as the latest model. Then the\n" +
 			"two models are compared by digest, else by weights and metrics. If inputs are gone or have changed, it lists them instead.\n\n" +
 			"Exit status 0 if they are the same, 1 if they differ or if the model can't be reproduced.\n\n" + modelNamesHelp,
-		Example: "  stoker reproduce penguin@monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
+		Example: "  stoker reproduce penguin/monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
 		Args:    app.Exactly(1, "a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.opts.Tolerance < 0 {

@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,9 +39,10 @@ type applied struct {
 }
 
 func newApply(a *app.App) *cobra.Command {
-	var upload, skipModule bool
+	var upload, skipModule, dryRun bool
 	cmd := &cobra.Command{
 		Use:         "apply FILE",
+		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Deploy a pipeline file",
 		Long: "Deploys a pipeline file. Paths in it are relative to its folder. Workers open the module by its path: workers on other\n" +
@@ -49,11 +51,17 @@ func newApply(a *app.App) *cobra.Command {
 			"Errors are reported with file, line and column: in keys and values of the file, a builtin module's configuration and\n" +
 			"metrics, the syntax of a TFX module file and the functions that it must define. A module file is parsed, not run, by the Python\n" +
 			"environment of modules on this machine, or else by python3. Without any Python its text is searched for the functions.",
+		Example: "  stoker apply penguin.yaml\n" +
+			"  stoker apply penguin.yaml --dry-run   # what would change\n" +
+			"  stoker apply penguin.yaml --upload",
 		Args: app.Exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := readPipeline(cmd.Context(), a, args[0], skipModule)
 			if err != nil {
 				return err
+			}
+			if upload && dryRun {
+				return exit.Usage(errors.New("--dry-run and --upload: expected one of them"))
 			}
 			if upload {
 				uploaded, err := uploadModule(cmd.Context(), a, spec.Module.Source())
@@ -63,6 +71,9 @@ func newApply(a *app.App) *cobra.Command {
 				spec.Module = pipeline.Module(uploaded)
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				if dryRun {
+					return printChanges(ctx, a, bus, spec)
+				}
 				spec, err := orApplied(ctx, bus, spec)
 				if err != nil {
 					return err
@@ -81,8 +92,39 @@ func newApply(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&upload, "upload", false, "upload the module to the store, for workers on other machines")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check the file and print what it would change, but don't apply it")
 	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "don't check a TFX module file here; the Python of the workers may be newer")
 	return cmd
+}
+
+// plannedPipeline is the result of apply --dry-run.
+type plannedPipeline struct {
+	Pipeline string            `json:"pipeline"`
+	Revision uint64            `json:"revision,omitempty"` // that is applied; 0: none is
+	Changed  bool              `json:"changed"`
+	Changes  []pipeline.Change `json:"changes,omitempty"` // from it
+}
+
+// printChanges prints what a file would change in the pipeline that is applied.
+func printChanges(ctx context.Context, a *app.App, bus runs.Source, spec pipeline.Pipeline) error {
+	now, err := runs.Open(bus, runs.Options{}).ReadPipeline(ctx, spec.Name, 0)
+	if errors.Is(err, events.ErrNotFound) {
+		return a.Print(plannedPipeline{Pipeline: spec.Name, Changed: true}, func(w io.Writer) {
+			fmt.Fprintf(w, "pipeline %s is new; nothing was applied\n", spec.Name)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	plan := plannedPipeline{Pipeline: spec.Name, Revision: now.Revision}
+	if plan.Changes, err = pipeline.Diff(now.Spec, spec); err != nil {
+		return err
+	}
+	plan.Changed = len(plan.Changes) > 0
+	return a.Print(plan, func(w io.Writer) {
+		shownPipeline{Against: plan.Revision, Changes: plan.Changes}.changes(w)
+		fmt.Fprintln(w, "nothing was applied")
+	})
 }
 
 // orApplied returns the applied pipeline if it has the same effective configuration as spec, as

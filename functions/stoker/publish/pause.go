@@ -27,16 +27,20 @@ type paused struct {
 func newPause(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Pause, &cobra.Command{
 		Use:         "pause PIPELINE",
+		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Pause a pipeline: hold its new runs",
+		Example:     "  stoker pause penguin",
 	})
 }
 
 func newResume(a *app.App) *cobra.Command {
 	return newGateCommand(a, dispatch.Resume, &cobra.Command{
 		Use:         "resume PIPELINE",
+		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Resume a paused pipeline",
+		Example:     "  stoker resume penguin",
 	})
 }
 

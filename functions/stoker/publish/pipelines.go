@@ -24,22 +24,27 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
+// pipelinesInfo describes both `stoker pipelines` and `stoker pipelines list`.
+var pipelinesInfo = app.Info{Role: access.Console, Output: app.List, Names: "the name",
+	Always: "pipeline revision applied tuned", Optional: "module wait_for error",
+}
+
 func newPipelines(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "pipelines",
-		Annotations: app.Info{Role: access.Console}.Annotations(),
+		GroupID:     app.Look,
+		Annotations: pipelinesInfo.Annotations(),
 		Short:       "List, show and remove pipelines",
 		Args:        app.NoArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
 	list := &cobra.Command{
-		Use: "list",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "pipeline revision applied tuned", Optional: "module wait_for error",
-		}.Annotations(),
-		Short: "List pipelines",
-		Args:  app.NoArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
+		Use:         "list",
+		Annotations: pipelinesInfo.Annotations(),
+		Short:       "List pipelines",
+		Example:     "  stoker pipelines list",
+		Args:        app.NoArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
 	cmd.AddCommand(list, newPipelinesShow(a), newPipelinesRemove(a))
 	return cmd
@@ -73,7 +78,11 @@ func listPipelines(ctx context.Context, a *app.App) error {
 			all = append(all, line)
 		}
 		slices.SortFunc(all, func(a, b listedPipeline) int { return strings.Compare(a.Pipeline, b.Pipeline) })
-		return a.Print(all, func(w io.Writer) { pipelinesTable(w, all) })
+		names := make([]string, len(all))
+		for i, p := range all {
+			names[i] = p.Pipeline
+		}
+		return a.PrintList(app.Listing{Lines: all, Names: names, Table: func(w io.Writer, _ bool) { pipelinesTable(w, all) }})
 	})
 }
 
@@ -98,7 +107,8 @@ func newPipelinesRemove(a *app.App) *cobra.Command {
 		Long: "Removes a pipeline. From then on `stoker publish` rejects its events, and events of other publishers become dead letters. A pipeline\n" +
 			"with runs that have not ended is not removed, unless --cancel-runs cancels them; a running job ends once its worker stops it. Models,\n" +
 			"events, studies and older revisions are kept; `stoker apply` restores the pipeline.",
-		Args: app.Exactly(1, "a pipeline"),
+		Example: "  stoker pipelines remove penguin",
+		Args:    app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 				return removePipeline(ctx, a, bus, args[0], cancel)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -54,27 +55,39 @@ type published struct {
 type publishFlags struct {
 	kind, pipeline, run string // for a file that holds only data
 	wait, force, anyway bool
+	dryRun              bool
 	timeout             time.Duration
+	addresses           addressFlags
 }
 
 func newPublish(a *app.App) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
-		Use:         "publish FILE",
+		Use:         "publish (FILE | KIND PIPELINE/RUN)",
+		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
 		Short:       "Publish an event",
-		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
-			"data only; the other attributes are added. Publishing the same event again is harmless and adds nothing.\n\n" +
+		Long: "Publishes an event of a kind for a run, with the addresses of artifacts as flags; or a CloudEvent in a file, as JSON (structured\n" +
+			"mode), - for standard input. With --kind, --pipeline and --run the file holds the event's data only; the other attributes\n" +
+			"are added. Publishing the same event again is harmless and adds nothing.\n\n" +
 			"An event that its run would ignore is rejected: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
 			"kind that the pipeline does not use, and any event of a run that is complete or has ended. So is a model.blessed of\n" +
 			"an address that is not a model of the pipeline. If another event arrives between this check and the publication, --wait and\n" +
 			"`stoker runs show` report that the event was ignored.\n\n" +
 			"TRACEPARENT and TRACESTATE in the environment set the trace of the run, unless the event has one.",
-		Example: `  stoker publish event.json --wait
+		Example: `  stoker publish transform.ready penguin/monday --transform-graph s3://stoker/t/4 --transformed-examples s3://stoker/e/4 --wait
+  stoker publish examples.ready penguin/monday --examples s3://stoker/e/4 --dry-run
+  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
-		Args: app.Exactly(1, "a file"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 && len(args) != 2 {
+				return fmt.Errorf("%s: expected a file, or a kind and PIPELINE/RUN, got %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: f.completeArguments(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			event, err := f.event(cmd, args[0])
+			event, err := f.event(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -96,6 +109,9 @@ func newPublish(a *app.App) *cobra.Command {
 					// Also with -q: it says that the event has no effect.
 					fmt.Fprintln(a.Stderr, terminal.Line(note))
 				}
+				if f.dryRun {
+					return printEvent(a, event, note)
+				}
 				if !f.wait {
 					return publishEvent(ctx, a, bus, event, note)
 				}
@@ -116,28 +132,102 @@ func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false,
 		"search and train even if the same was done before; for a run that already has its job, use replay --force")
 	flags.BoolVar(&f.anyway, "anyway", false, "publish events that would be ignored too, for example before the pipeline is applied")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check the event and print it, but don't publish it")
+	f.addresses.add(flags)
 	flags.BoolVar(&f.wait, "wait", false, "follow the run until it has ended")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: forever")
 }
 
-// event returns the event to publish: the one in a file, or its data with the attributes of the
-// flags.
-func (f publishFlags) event(cmd *cobra.Command, file string) (events.Event, error) {
-	if err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout)); err != nil {
-		return events.Event{}, err
+// event returns the event to publish: the one of the arguments and address flags, the one in a
+// file, or its data with the attributes of the flags.
+func (f publishFlags) event(cmd *cobra.Command, args []string) (events.Event, error) {
+	err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout))
+	if f.dryRun && f.wait {
+		err = errors.Join(err, exit.Usage(errors.New("--dry-run and --wait: expected one of them")))
 	}
-	text, err := readInput(cmd.InOrStdin(), file)
 	if err != nil {
 		return events.Event{}, err
 	}
-	event, err := readEventOrData(text, f.kind, f.pipeline, f.run)
+	var event events.Event
+	from := args[0]
+	if len(args) == 2 {
+		event, err = f.fromArguments(args[0], args[1])
+	} else if flag := f.addresses.given(); flag != "" {
+		return event, exit.Usage(fmt.Errorf("--%s: expected `stoker publish KIND PIPELINE/RUN --%[1]s ...`; a file has all data of its event", flag))
+	} else {
+		event, err = f.fromFile(cmd, args[0])
+	}
 	if err != nil {
-		return event, fmt.Errorf("%s: %w", file, err)
+		return event, fmt.Errorf("%s: %w", from, err)
 	}
 	if f.force {
-		return forced(event, f.kind != "")
+		return forced(event, len(args) == 2 || f.kind != "")
 	}
 	return event, nil
+}
+
+// fromArguments returns an event of the kind and the run that the arguments name.
+func (f publishFlags) fromArguments(kind, name string) (events.Event, error) {
+	pipeline, run, ok := strings.Cut(name, "/")
+	switch {
+	case f.kind != "":
+		return events.Event{}, exit.Usage(errors.New("--kind, --pipeline and --run: expected a file with the event's data"))
+	case !slices.Contains(app.PublishedKinds(), kind):
+		return events.Event{}, exit.Usage(fmt.Errorf("expected one of %s", strings.Join(app.PublishedKinds(), ", ")))
+	case !ok || run == "":
+		return events.Event{}, exit.Usage(fmt.Errorf("%s: expected PIPELINE/RUN, like penguin/monday", name))
+	}
+	data, err := f.addresses.data(events.Kind(kind))
+	if err != nil {
+		return events.Event{}, err
+	}
+	event, err := readEventOrData(data, kind, pipeline, run)
+	if err != nil {
+		return event, exit.Usage(err)
+	}
+	return event, nil
+}
+
+func (f publishFlags) fromFile(cmd *cobra.Command, file string) (events.Event, error) {
+	text, err := readInput(cmd.InOrStdin(), file)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // the caller names the file
+	}
+	if err != nil {
+		return events.Event{}, err
+	}
+	return readEventOrData(text, f.kind, f.pipeline, f.run)
+}
+
+// completeArguments completes a kind or a file, then PIPELINE/.
+func (f *publishFlags) completeArguments(a *app.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return app.PublishedKinds(), cobra.ShellCompDirectiveDefault
+		case 1:
+			names, directive := a.PipelineNames(cmd, args, word)
+			for i := range names {
+				names[i] += "/"
+			}
+			return names, directive | cobra.ShellCompDirectiveNoSpace
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// printEvent prints an event that is not published.
+func printEvent(a *app.App, event events.Event, note string) error {
+	_, body, err := events.EncodeStructured(event)
+	if err != nil {
+		return err
+	}
+	return a.Print(json.RawMessage(body), func(w io.Writer) {
+		fmt.Fprintf(w, "%s of run %s/%s is valid; nothing was published\n%s", event.Data.Kind(), event.Pipeline, event.Run, terminal.YAMLOf(body))
+		if note != "" {
+			fmt.Fprintf(w, "note: %s\n", note)
+		}
+	})
 }
 
 func checkKind(kind string) error {

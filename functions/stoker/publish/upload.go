@@ -31,13 +31,16 @@ func newUpload(a *app.App) *cobra.Command {
 	var force bool
 	var split table.SplitFlags
 	cmd := &cobra.Command{
-		Use:         "upload FOLDER|TABLE s3://BUCKET/KEY",
+		Use:         "upload FOLDER|TABLE|FILE s3://BUCKET/KEY",
+		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Upstream}.Annotations(),
-		Short:       "Upload a folder, or a table as Examples",
-		Long:        "Copies a local folder to the store as an artifact, as a producer of artifacts does.\n\n" + table.TableHelp,
+		Short:       "Upload a folder, a file, or a table as Examples",
+		Long: "Copies a local folder to the store as an artifact, as a producer of artifacts does. A single file becomes a folder with that file\n" +
+			"in it.\n\n" + table.TableHelp,
 		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
+			"  stoker upload schema.pbtxt s3://stoker/own/schema\n" +
 			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
-		Args: app.Exactly(2, "a folder or a table, and an address"),
+		Args: app.Exactly(2, "a folder, a table or a file, and an address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := storage.ParseRef(args[1])
 			if err != nil {
@@ -68,8 +71,8 @@ func newUpload(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// uploadable returns the folder to upload: the named one, or that of the Examples made from a
-// table, which are nil for a folder.
+// uploadable returns the folder or file to upload: the named one, or the folder of the Examples
+// made from a table, which are nil for others.
 func uploadable(ctx context.Context, a *app.App, path string, split table.SplitFlags) (string, *table.Examples, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -81,10 +84,8 @@ func uploadable(ctx context.Context, a *app.App, path string, split table.SplitF
 			return "", nil, err
 		}
 		return converted.Folder, converted, nil
-	case !info.IsDir():
-		return "", nil, fmt.Errorf("%s: expected a folder, or a table (%s); to upload another file, put it into a folder of its own", path, examplegen.Formats)
 	case split.Given():
-		return "", nil, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables, and %s is a folder", path))
+		return "", nil, exit.Usage(fmt.Errorf("--split and --split-column apply only to tables (%s), and %s is none", examplegen.Formats, path))
 	}
 	return path, nil, nil
 }
@@ -112,6 +113,9 @@ func upload(ctx context.Context, store storage.Store, folder string, to storage.
 	var markers []string
 	send := func(path string) error {
 		name, err := filepath.Rel(folder, path)
+		if name == "." { // a file by itself
+			name = filepath.Base(path)
+		}
 		if err != nil {
 			return err
 		}

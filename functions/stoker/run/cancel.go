@@ -31,11 +31,14 @@ func newCancel(a *app.App) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:               "cancel RUN",
+		GroupID:           app.Act,
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Cancel a run",
 		Long: "Ends a waiting run, or asks the worker of its job to stop: the worker ends the module, removes the attempt's files and\n" +
 			"publishes training.failed of kind cancelled. If the model is already committed, it publishes model.trained instead.",
+		Example: "  stoker cancel monday\n" +
+			"  stoker cancel penguin/monday --wait",
 		Args: app.Exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.CheckTimeout(wait, timeout); err != nil {
@@ -54,7 +57,7 @@ func newCancel(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE/RUN")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has an outcome")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: forever")
 	return cmd

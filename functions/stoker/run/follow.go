@@ -161,7 +161,7 @@ func endedWell(ctx context.Context, a *app.App, bus events.Bus, ended runs.Summa
 // wayOn returns the commands after a failure: one that shows the details, and one that tries the
 // run again.
 func wayOn(a *app.App, d query.Detail) string {
-	name := app.Quoted(d.Pipeline + "@" + d.Run)
+	name := app.Quoted(d.Pipeline + "/" + d.Run)
 	if d.DeadLetter == 0 {
 		return fmt.Sprintf("`%s` shows the next steps", a.Command("runs show "+name))
 	}

@@ -30,15 +30,16 @@ type logsFlags struct {
 func newLogs(a *app.App) *cobra.Command {
 	var f logsFlags
 	cmd := &cobra.Command{
-		Use: "logs RUN",
+		Use:     "logs RUN",
+		GroupID: app.Look,
 		Annotations: app.Info{Role: access.Console, Output: app.List, With: "RUN --attempt list",
 			Always: "number attempt log bytes ended",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Print the log of a run's module",
 		Long: "Prints the log of a run's module. For a run that has ended it is the complete log from the store, without its middle beyond 9 MiB;\n" +
-			"for one that is running it is the end of the log, at most 256 KiB. RUN may be PIPELINE@RUN.",
-		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
+			"for one that is running it is the end of the log, at most 256 KiB. RUN may be PIPELINE/RUN.",
+		Example: "  stoker logs monday -f\n  stoker logs penguin/monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
 		Args:    app.Exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -54,7 +55,7 @@ func newLogs(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE/RUN")
 	flags.StringVar(&f.attempt, "attempt", "", "print the log of this attempt, by its number from 1 or its id; list: list the attempts")
 	flags.IntVar(&f.tail, "tail", 0, "only this many last lines")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "keep printing until the run has ended; exit status 1 unless it has a model")

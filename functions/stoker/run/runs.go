@@ -20,38 +20,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-func newRuns(a *app.App) *cobra.Command {
-	var pipelineName string
-	cmd := &cobra.Command{
-		Use: "runs",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model error",
-		}.Annotations(),
-		Short: "List, show and repeat runs",
-		Long:  "Lists runs: what each waits for, or its result. Subcommands show one run, or run its inputs again.",
-		Args:  app.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				runs, err := runs.List(ctx, bus, pipelineName)
-				if err != nil {
-					return err
-				}
-				return a.Print(runs, func(w io.Writer) { runsTable(w, runs) })
-			})
-		},
-	}
-	a.AddPipelineFlag(cmd, &pipelineName, "only runs of this pipeline")
-	cmd.AddCommand(newRunsShow(a), newRunsRerun(a))
-	return cmd
-}
-
-func runsTable(w io.Writer, runs []runs.Summary) {
-	terminal.Row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
-	for _, run := range runs {
-		terminal.Row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
-	}
-}
-
 // reran is the result of rerun.
 type reran struct {
 	Pipeline string        `json:"pipeline"`
@@ -93,7 +61,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE/RUN")
 	flags.StringVar(&f.opts.As, "as", "", "name of the new run; default: RUN-2, or the next free number")
 	flags.BoolVar(&f.opts.Force, "force", false, "search and train even if the same was done before")
 	f.waits.add(cmd)

@@ -27,7 +27,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model error since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
@@ -59,7 +59,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 		},
 	}
 	waits.add(cmd)
-	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
+	a.AddPipelineFlag(cmd, &pipelineName, "pipeline of the run, where several have one of that name; or name it PIPELINE/RUN")
 	return cmd
 }
 
@@ -81,10 +81,10 @@ func showRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) erro
 }
 
 // findRun returns the run that a user names, with its pipeline if given: as a flag, or as
-// PIPELINE@RUN or PIPELINE/RUN. A run whose own name has that form is found first.
+// PIPELINE/RUN. A run whose own name has that form is found first.
 func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (runs.Key, error) {
 	key, err := runNamed(ctx, a, bus, pipeline, name)
-	at := strings.IndexAny(name, "@/")
+	at := strings.IndexByte(name, '/')
 	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
 		return key, err
 	}
@@ -97,7 +97,7 @@ func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name str
 func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run string) (runs.Key, error) {
 	key, err := query.Run(ctx, bus, pipeline, run)
 	if several, ok := errors.AsType[*query.Several](err); ok {
-		return key, exit.Usage(fmt.Errorf("several pipelines have a run %s: %s; name one: --pipeline %s, or %[3]s@%[1]s",
+		return key, exit.Usage(fmt.Errorf("several pipelines have a run %s: %s; name one: --pipeline %s, or %[3]s/%[1]s",
 			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
 	}
 	if errors.Is(err, events.ErrNotFound) {
@@ -230,7 +230,7 @@ func nextSteps(a *app.App, d query.Detail) []string {
 		}
 	}
 	if d.State == runs.Failed && d.Failed.Log != "" {
-		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"@"+d.Run))+"  # prints the log of its module")
+		next = append(next, a.Command("logs "+app.Quoted(d.Pipeline+"/"+d.Run))+"  # prints the log of its module")
 	}
 	if d.DeadLetter != 0 {
 		next = append(next, a.Command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # shows its job and the events that led to it")

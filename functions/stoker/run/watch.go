@@ -25,6 +25,7 @@ func newWatch(a *app.App) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:         "watch",
+		GroupID:     app.Look,
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Print events, runs and progress as they arrive",
 		Long: "Prints events, states of runs, and progress as they arrive; with -o json one object per line, with -o yaml one document per\n" +
@@ -69,7 +70,7 @@ func (f watchFlags) inWords() string {
 	}
 	switch {
 	case f.Run != "" && f.Pipeline != "":
-		of = "run " + f.Pipeline + "@" + f.Run
+		of = "run " + f.Pipeline + "/" + f.Run
 	case f.Run != "":
 		of = "run " + f.Run
 	case f.Pipeline != "":

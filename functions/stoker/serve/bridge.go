@@ -33,6 +33,7 @@ func newBridge(a *app.App) *cobra.Command {
 	var http endpointFlags
 	cmd := &cobra.Command{
 		Use:         "bridge",
+		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Bridge}.Annotations(),
 		Short:       "Publish events from marker objects or HTTP requests",
 		Long: "For producers that use S3 and not NATS: they upload a folder, and as its last object a marker named " + bridge.DefaultMarker + ".\n" +

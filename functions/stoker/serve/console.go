@@ -52,6 +52,7 @@ func newConsole(a *app.App) *cobra.Command {
 	var f consoleFlags
 	cmd := &cobra.Command{
 		Use:         "console",
+		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Serve the web console",
 		Long: "Serves a web page that shows runs and what they wait for, live loss and metrics, studies, the lineage of models,\n" +
@@ -65,6 +66,8 @@ func newConsole(a *app.App) *cobra.Command {
 			"when the console stops. A new token in --token-file takes effect within seconds and ends all sessions.\n\n" +
 			"/healthz and /readyz need no token, for probes; /metrics, in Prometheus's format, is served to readers and to clients that send the\n" +
 			"token as `Authorization: Bearer`. STOKER_LISTEN is an address that serves only these three.",
+		Example: "  stoker console\n" +
+			"  stoker console --listen 0.0.0.0:8790 --host stoker.example.org --token-file token",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()

@@ -31,6 +31,7 @@ func newNotify(a *app.App) *cobra.Command {
 	var listen *string
 	cmd := &cobra.Command{
 		Use:         "notify",
+		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Notifier}.Annotations(),
 		Short:       "Send failures to a webhook",
 		Long: "Follows failure events and dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +

@@ -30,9 +30,11 @@ func newDispatch(a *app.App) *cobra.Command {
 	var listen *string
 	cmd := &cobra.Command{
 		Use:         "dispatch",
+		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Dispatcher}.Annotations(),
 		Short:       "Run a dispatcher",
 		Long:        "Joins events to runs and enqueues the jobs of complete runs, until it is interrupted.",
+		Example:     "  stoker dispatch --listen :9090",
 		Args:        app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return operate(cmd.Context(), a, "dispatch", *listen, func(ctx context.Context, o *operated) error { return runDispatch(ctx, a, o) })

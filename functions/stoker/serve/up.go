@@ -35,11 +35,14 @@ func newUp(a *app.App) *cobra.Command {
 	var withBridge func() (*bridge.Options, error)
 	cmd := &cobra.Command{
 		Use:         "up",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Run bus, store, dispatcher, worker and console",
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
 			"Servers listen on loopback only. Data is kept in the data folder, where other commands find the stack.\n" +
 			"The console's address also serves /healthz, /readyz and /metrics.",
+		Example: "  stoker up\n" +
+			"  stoker up --slots 2 --bridge --bridge-pipeline penguin",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bridged, err := withBridge()

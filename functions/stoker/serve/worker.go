@@ -45,6 +45,7 @@ func newWorker(a *app.App) *cobra.Command {
 	var listen *string
 	cmd := &cobra.Command{
 		Use:         "worker",
+		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Worker}.Annotations(),
 		Short:       "Run a worker",
 		Long: "Claims jobs from the queue and executes them until it is interrupted. With --once it executes at most one job and exits,\n" +
@@ -68,6 +69,9 @@ func newWorker(a *app.App) *cobra.Command {
 			"allows more. These graphs and the models that modules write are checked in a child process, within the job's memory and time limits.\n" +
 			"STOKER_MAX_RECORD_MIB (256) is the maximum size of a record of Examples.\n\n" +
 			"--inputs s3://uploads/acme,s3://modules restricts reads to these addresses and --root, whatever events and pipelines name.\n\n" + hostsHelp,
+		Example: "  stoker worker\n" +
+			"  stoker worker --classes gpu --slots 1 --listen :9090\n" +
+			"  stoker worker --once --functions train --classes gpu --wait 45s",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

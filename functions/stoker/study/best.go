@@ -30,6 +30,7 @@ func newStudiesBest(a *app.App) *cobra.Command {
 		Short: "Show the best trial of a study",
 		Long: "Shows the best trial of a study so far. A study with several objectives may have more than one: those that no other\n" +
 			"trial beats in all objectives.",
+		Example:           "  stoker studies best penguin/monday",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,6 +85,8 @@ func newStudiesExport(a *app.App) *cobra.Command {
 		Short:       "Export a study as CSV, JSON or for TensorBoard",
 		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
 			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
+		Example: "  stoker studies export penguin/monday --csv > trials.csv\n" +
+			"  stoker studies export penguin/monday --to ./search && tensorboard --logdir ./search",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

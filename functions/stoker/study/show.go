@@ -48,6 +48,8 @@ func newStudiesShow(a *app.App) *cobra.Command {
 		Short: "Show a study: its state and its trials",
 		Long: "Shows the state of a study. With --follow it continues until the study has ended: with a live table on a terminal, else with a line for\n" +
 			"each trial that ends; with -o json it prints the whole study at the end. If the study fails, the exit status is 1.",
+		Example: "  stoker studies show penguin/monday\n" +
+			"  stoker studies show penguin/monday -f",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

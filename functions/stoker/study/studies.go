@@ -21,14 +21,18 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
+// studiesInfo describes both `stoker studies` and `stoker studies list`.
+var studiesInfo = app.Info{Role: access.Console, Output: app.List, Names: "the id",
+	Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
+}
+
 func newStudies(a *app.App) *cobra.Command {
 	list := newStudiesList(a)
 	cmd := &cobra.Command{
-		Use: "studies",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
-		}.Annotations(),
-		Short: "List, show, stop and export studies",
+		Use:         "studies",
+		GroupID:     app.Look,
+		Annotations: studiesInfo.Annotations(),
+		Short:       "List, show, stop and export studies",
 		Long: "Lists the searches for hyperparameters. Subcommands show, stop and export one.\n\n" +
 			"A study is named by PIPELINE/RUN, by a prefix of its id, or by its pipeline alone for that pipeline's newest study.\n" +
 			"A search that a module runs inside one job, for example with KerasTuner, has no log and is not listed.",
@@ -41,11 +45,10 @@ func newStudies(a *app.App) *cobra.Command {
 
 func newStudiesList(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list [PIPELINE]",
-		Annotations: app.Info{Role: access.Console, Output: app.List,
-			Always: "study pipeline state trials counts updated", Optional: "algorithm promoted max_trials objective best score error",
-		}.Annotations(),
+		Use:               "list [PIPELINE]",
+		Annotations:       studiesInfo.Annotations(),
 		Short:             "List studies",
+		Example:           "  stoker studies list penguin",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +57,11 @@ func newStudiesList(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Print(lines, func(w io.Writer) { studiesTable(w, lines) })
+				names := make([]string, len(lines))
+				for i, line := range lines {
+					names[i] = line.Study
+				}
+				return a.PrintList(app.Listing{Lines: lines, Names: names, Table: func(w io.Writer, _ bool) { studiesTable(w, lines) }})
 			})
 		},
 	}
@@ -187,6 +194,7 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Short:       "Stop a study; keep its best trial",
 		Long: "Ends a study: no more trials start, running trials stop with their current metrics, and the best trial so far is published as\n" +
 			"if the search had ended. To discard the result, cancel the run.",
+		Example:           "  stoker studies stop penguin/monday",
 		Args:              app.Exactly(1, "a study"),
 		ValidArgsFunction: a.PipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,10 +16,16 @@ const (
 	Table = "table"
 	JSON  = "json"
 	YAML  = "yaml"
+
+	Wide = "wide" // of lists: a table with more columns
+	Name = "name" // of lists: a name a line, as other commands take it
 )
 
-// Formats returns the formats.
+// Formats returns the formats of all results.
 func Formats() []string { return []string{Table, JSON, YAML} }
+
+// ListFormats returns the formats of lists whose lines have names.
+func ListFormats() []string { return append(Formats(), Wide, Name) }
 
 // ForPrograms reports whether a format is read by programs.
 func ForPrograms(format string) bool { return format == JSON || format == YAML }
@@ -88,6 +94,28 @@ func Row(w io.Writer, cells ...any) {
 		fmt.Fprint(w, Line(fmt.Sprint(cell)))
 	}
 	fmt.Fprintln(w)
+}
+
+// Cut shortens text to some characters, with an ellipsis at its end.
+func Cut(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return string(letters[:most-1]) + "…"
+}
+
+// Ago formats how long ago something was, by its largest unit.
+func Ago(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
 // Time formats a time in the local time zone.

@@ -34,7 +34,7 @@ func TestSafeShowsWhatActsOnATerminal(t *testing.T) {
 
 // printable are texts as people write them.
 var printable = []string{
-	"", "penguin@monday: accuracy 0.97", `back\slash "quoted"`, "Grüße, 東京, привет, \u00a0\u2026",
+	"", "penguin/monday: accuracy 0.97", `back\slash "quoted"`, "Grüße, 東京, привет, \u00a0\u2026",
 	// Right to left, and joiners within words.
 	"שלום עולם", "مرحبا بالعالم", "می\u200cخواهم", "क्\u200dष श्री\u200cमान्",
 	// Combining characters, and visible format characters.

@@ -25,10 +25,13 @@ func newDemo(a *app.App) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use:         "demo",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Train a model from one event on this machine",
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events of\n" +
 			"an upstream component, and shows the resulting model. With -o json it prints only the event of the trained model.",
+		Example: "  stoker demo\n" +
+			"  stoker demo -o json | jq .accuracy",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.CheckCompute(); err != nil {

@@ -22,6 +22,7 @@ func newFromTFX(a *app.App) *cobra.Command {
 	o := tfxdsl.Options{Timeout: time.Minute}
 	cmd := &cobra.Command{
 		Use:         "from-tfx PIPELINE.PY",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Convert a TFX pipeline to a pipeline file",
 		Long: "Runs a file of TFX's pipeline DSL with a tfx package that only records, and prints the pipeline file of its Trainer and Tuner. An\n" +

@@ -22,6 +22,7 @@ func newInspect(a *app.App) *cobra.Command {
 	limit := "256MiB"
 	cmd := &cobra.Command{
 		Use:         "inspect PATH|s3://BUCKET/KEY",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: access.Console}.Annotations(),
 		Short:       "Describe an artifact: Examples, schema, graph, model",
 		Long: "Describes a file or a folder, on this machine or in the store, by its content:\n\n" +

@@ -32,6 +32,7 @@ type inferredSchema struct {
 func newSchema(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "schema",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Infer the schema of Examples",
 		Args:        app.NoArguments,

@@ -59,6 +59,7 @@ func newTry(a *app.App) *cobra.Command {
 	var t tryFlags
 	cmd := &cobra.Command{
 		Use:         "try MODULE",
+		GroupID:     app.Start,
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Train or tune a module on local files",
 		Long: "Runs a module like a worker, on folders of this machine. With --assignment it only prints the module's assignment,\n" +

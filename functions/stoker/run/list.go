@@ -1,0 +1,209 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// listFlags select the runs of `stoker runs`.
+type listFlags struct {
+	pipeline string
+	states   []string
+	since    time.Duration
+	limit    int
+	watch    bool
+}
+
+// runsInfo describes both `stoker runs` and `stoker runs list`.
+var runsInfo = app.Info{Role: access.Console, Output: app.List, Names: "PIPELINE/RUN",
+	Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error",
+}
+
+func newRuns(a *app.App) *cobra.Command {
+	list := newRunsList(a)
+	cmd := &cobra.Command{
+		Use:         "runs",
+		GroupID:     app.Look,
+		Annotations: runsInfo.Annotations(),
+		Short:       "List, show and repeat runs",
+		Long:        "Lists runs: what each waits for, or its result. Subcommands show one run, or run its inputs again.",
+		Example:     list.Example,
+		Args:        app.NoArguments,
+	}
+	addList(a, cmd)
+	cmd.AddCommand(list, newRunsShow(a), newRunsRerun(a))
+	return cmd
+}
+
+func newRunsList(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:         "list",
+		Annotations: runsInfo.Annotations(),
+		Short:       "List runs, the last updated first",
+		Long: "Lists runs, the last updated first: state, metric, how long the training took, whether the model existed before (cached), and\n" +
+			"the age of the last change.",
+		Example: "  stoker runs list --pipeline penguin --since 24h\n" +
+			"  stoker runs list --state failed,expired -o name | xargs -n1 stoker runs show\n" +
+			"  stoker runs list --watch",
+		Args: app.NoArguments,
+	}
+	addList(a, cmd)
+	return cmd
+}
+
+// addList makes a command list runs.
+func addList(a *app.App, cmd *cobra.Command) {
+	var f listFlags
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			if f.watch {
+				return watchList(ctx, a, bus, f)
+			}
+			list, err := f.list(ctx, bus)
+			if err != nil {
+				return err
+			}
+			return a.PrintList(listing(a, list))
+		})
+	}
+	flags := cmd.Flags()
+	a.AddPipelineFlag(cmd, &f.pipeline, "only runs of this pipeline")
+	flags.StringSliceVar(&f.states, "state", nil, "only runs in these states: "+strings.Join(runs.States(), ", "))
+	app.CompleteFlag(cmd, "state", runs.States()...)
+	flags.DurationVar(&f.since, "since", 0, "only runs that have changed within this time, like 24h")
+	flags.IntVar(&f.limit, "limit", 0, "at most this many; 0: all")
+	flags.BoolVar(&f.watch, "watch", false, "print the list again whenever it changes, until interrupted")
+}
+
+func (f listFlags) check() error {
+	for _, state := range f.states {
+		if !slices.Contains(runs.States(), state) {
+			return exit.Usage(fmt.Errorf("--state %s: expected one of %s", state, strings.Join(runs.States(), ", ")))
+		}
+	}
+	if f.since < 0 {
+		return exit.Usage(fmt.Errorf("--since %s: expected more than 0s", f.since))
+	}
+	return app.Within("limit", f.limit, 0, app.AnyCount)
+}
+
+func (f listFlags) list(ctx context.Context, bus runs.Source) ([]runs.Summary, error) {
+	list, err := runs.List(ctx, bus, f.pipeline)
+	list = slices.DeleteFunc(list, func(r runs.Summary) bool {
+		return len(f.states) > 0 && !slices.Contains(f.states, r.State) || f.since > 0 && time.Since(r.Updated) > f.since
+	})
+	if f.limit > 0 {
+		list = list[:min(len(list), f.limit)]
+	}
+	return list, err
+}
+
+func listing(a *app.App, list []runs.Summary) app.Listing {
+	names := make([]string, len(list))
+	for i, r := range list {
+		names[i] = r.Pipeline + "/" + r.Run
+	}
+	return app.Listing{Lines: list, Names: names, Table: func(w io.Writer, wide bool) { runsTable(a, w, list, wide) }}
+}
+
+func runsTable(a *app.App, w io.Writer, list []runs.Summary, wide bool) {
+	head := []any{"PIPELINE", "RUN", "STATE", "METRIC", "TOOK", "CACHED", "AGE", "WHAT"}
+	if wide {
+		head = append(head, "UPDATED", "CLASS", "METRICS")
+	}
+	terminal.Row(w, head...)
+	for _, r := range list {
+		metric, took, cached, what := runs.MainMetric(r.Metrics), "", "", r.What()
+		if r.Seconds > 0 {
+			took = time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond).String()
+		}
+		if r.State == runs.Trained {
+			cached = map[bool]string{true: "yes", false: "no"}[r.Cached]
+			if !wide {
+				what = "" // the address of the model
+			}
+		}
+		cells := []any{a.Fit(r.Pipeline), a.Fit(r.Run), r.Headline(), metric, took, cached, terminal.Ago(time.Since(r.Updated)), what}
+		if wide {
+			cells = append(cells, terminal.Time(r.Updated), r.Class, runs.Metrics(r.Metrics))
+		}
+		terminal.Row(w, cells...)
+	}
+}
+
+// watchPeriod is how often a watched list is read.
+const watchPeriod = time.Second
+
+// watchList prints the list, and again whenever it has changed, until ctx ends. On a terminal the
+// new list replaces the old one; elsewhere only the lines of runs that have changed are printed.
+func watchList(ctx context.Context, a *app.App, bus runs.Source, f listFlags) error {
+	_, _, drawable := a.Stdout.Size()
+	known, drawn := map[runs.Key]runs.Summary{}, 0
+	for {
+		list, err := f.list(ctx, bus)
+		if err != nil {
+			return exit.IgnoreEnd(ctx, err)
+		}
+		changed := slices.DeleteFunc(slices.Clone(list), func(r runs.Summary) bool {
+			before, ok := known[r.Key()]
+			return ok && before.Updated.Equal(r.Updated) && before.Headline() == r.Headline() && before.What() == r.What()
+		})
+		clear(known)
+		for _, r := range list {
+			known[r.Key()] = r
+		}
+		switch {
+		case drawable && !a.ForPrograms():
+			drawn, err = redrawList(a, listing(a, list), drawn)
+		case len(changed) == 0:
+		case a.ForPrograms():
+			err = terminal.PrintNext(a.Stdout, a.Output, changed)
+		default:
+			err = a.PrintList(listing(a, changed))
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchPeriod):
+		}
+	}
+}
+
+// redrawList draws a table over the one before, which has so many lines, and returns its own
+// number. A table that is larger than the terminal is cut.
+func redrawList(a *app.App, l app.Listing, over int) (int, error) {
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	l.Table(w, a.Output == terminal.Wide)
+	if err := w.Flush(); err != nil {
+		return over, err
+	}
+	width, height, _ := a.Stdout.Size()
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	lines = lines[:min(len(lines), max(height-1, 1))]
+	for i := range lines {
+		lines[i] = terminal.Cut(lines[i], width)
+	}
+	return len(lines), a.Stdout.Redraw(over, lines)
+}
