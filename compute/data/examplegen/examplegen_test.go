@@ -255,7 +255,7 @@ func TestSplitsByShares(t *testing.T) {
 // among which some look like numbers is as it was meant.
 func TestAColumnThatIsTextBecauseOfFewCellsIsReported(t *testing.T) {
 	t.Parallel()
-	text := "mass,house,size\n"
+	text := "mass,house,grade,size\n"
 	for n := range 40 {
 		mass, house := fmt.Sprint(n), fmt.Sprintf("%da", n)
 		if n == 7 || n == 9 {
@@ -264,7 +264,11 @@ func TestAColumnThatIsTextBecauseOfFewCellsIsReported(t *testing.T) {
 		if n%3 == 0 {
 			house = fmt.Sprint(n)
 		}
-		text += fmt.Sprintf("%s,%s,%d\n", mass, house, n)
+		grade := fmt.Sprint(n)
+		if n%4 == 0 { // a quarter of words is meant
+			grade = "none"
+		}
+		text += fmt.Sprintf("%s,%s,%s,%d\n", mass, house, grade, n)
 	}
 	path := write(t, "a.csv", text)
 	r, err := examplegen.Convert(t.Context(), path, t.TempDir(), examplegen.Options{})
