@@ -92,7 +92,7 @@ func TestReproduceMakesADeterministicTFXModelAgain(t *testing.T) {
 			"  train_args: {num_steps: 40}\n  eval_args: {num_steps: 5}\n  seed: 5\n  deterministic: on\n", name, path))
 		stoker("apply", name+".yaml")
 		stoker("publish", "transform.json", "--kind", "transform.ready", "--pipeline", name, "--run", "monday", "--wait", "--timeout", "5m")
-		report := stoker("reproduce", name+"@monday", "--timeout", "5m")
+		report := stoker("reproduce", name+"/monday", "--timeout", "5m")
 		metrics := metric.FindAllStringSubmatch(report, -1)
 		if !same.MatchString(report) || len(metrics) == 0 {
 			t.Errorf("%s: no equal weights or no metrics:\n%s", name, report)
