@@ -26,11 +26,11 @@ const statusAway = 4
 // commandsAway need an answer of the bus. Commands that run until they are interrupted (dispatch,
 // worker, watch) wait instead.
 var commandsAway = []string{
-	"apply " + plain + ".yaml", "publish event.json", "pause " + plain, "resume " + plain, "cancel " + plain + "@trained", "cancel " + paused + "@waits",
-	"runs", "runs show trained", "models", "models pull " + plain, "logs trained", "logs trained --follow",
+	"apply " + plain + ".yaml", "publish event.json", "pause " + plain, "resume " + plain, "cancel " + plain + "/trained", "cancel " + paused + "/waits",
+	"runs", "runs list", "runs show trained", "models", "models list", "models show " + plain, "models pull " + plain, "logs trained", "logs trained --follow",
 	"dead", "dead list", "dead show 1", "dead retry 1", "dead drop 1",
 	"studies", "studies list", "studies show 000", "studies best 000", "studies stop 000",
-	"lineage " + plain + "@trained", "lineage export", "reproduce " + plain + "@trained",
+	"lineage " + plain + "/trained", "lineage export", "reproduce " + plain + "/trained",
 	"replay --from 1", "replay --run trained --force", "gc", "streams apply --replicas 3",
 	"publish event.json --wait", "worker --once",
 }
