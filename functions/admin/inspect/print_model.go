@@ -228,11 +228,11 @@ func (s *Skew) String() string {
 	if s.Raw {
 		rows = "raw rows"
 	}
-	figures := fmt.Sprintf("none: answers at most %.3g apart in %d %s, within the relative tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
+	figures := fmt.Sprintf("at most %.3g apart in %d %s, within the tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
 	if s.NotCompared != "" {
-		return fmt.Sprintf("%sof transformed features %s; answers not compared: %s", s.asked(), figures, s.NotCompared)
+		return fmt.Sprintf("%sno skew of transformed features: %s; answers not compared: %s", s.asked(), figures, s.NotCompared)
 	}
-	return figures
+	return "none: answers " + figures
 }
 
 // asked returns how many rows were served without an error.

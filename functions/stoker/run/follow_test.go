@@ -17,7 +17,7 @@ func TestAModelsTableSaysWhatItStartedFromAndHowItsFilesCompare(t *testing.T) {
 		"metrics||base model|s3://b/old":             {BaseModel: "s3://b/old"},
 		"metrics||cached|the same inputs, module and settings were trained before; the existing model is used": {Cached: true},
 		"metrics||skew|not compared: an image": {Skew: &events.Skew{Note: "not checked: an image\nand more"}},
-		"metrics||skew|none: answers at most 1e-07 apart in 100 raw rows, within the relative tolerance 1e-05": {
+		"metrics||skew|none: answers at most 1e-07 apart in 100 raw rows, within the tolerance 1e-05": {
 			Skew: &events.Skew{Rows: 100, MaxAbs: 1e-7, Tolerance: 1e-5, Raw: true, Note: "y is not compared"},
 		},
 	} {
