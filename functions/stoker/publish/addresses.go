@@ -23,7 +23,7 @@ var (
 	oneAddress = map[string]string{
 		"transform_graph": "address of the TransformGraph artifact", "schema": "address of the Schema artifact, or of schema.pbtxt",
 		"statistics": "address of the ExampleStatistics artifact", "hyperparameters": "address of the HyperParameters artifact",
-		"model": "address of the model that was blessed",
+		"model": "address of the model that was blessed", "blessing": "address of the ModelBlessing artifact",
 	}
 	examplesAddresses = map[string]string{
 		"examples": "address of an Examples artifact (repeatable)", "transformed_examples": "address of an Examples artifact that Transform wrote (repeatable)",

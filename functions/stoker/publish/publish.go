@@ -79,12 +79,7 @@ func newPublish(a *app.App) *cobra.Command {
   stoker publish examples.ready penguin/monday --examples s3://stoker/e/4 --dry-run
   stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return fmt.Errorf("%s: expected a file, or a kind and PIPELINE/RUN, got %d arguments", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args:              fileOrKindAndRun,
 		ValidArgsFunction: f.completeArguments(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			event, err := f.event(cmd, args)
@@ -121,6 +116,13 @@ func newPublish(a *app.App) *cobra.Command {
 	}
 	f.add(a, cmd)
 	return cmd
+}
+
+func fileOrKindAndRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return fmt.Errorf("%s: expected a file, or a kind and PIPELINE/RUN, got %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
 }
 
 func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {

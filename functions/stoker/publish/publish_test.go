@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -24,5 +26,33 @@ func TestForceAsksForMoreThanTheSameEventWithout(t *testing.T) {
 	failed := events.Event{Data: &events.TrainingFailed{}}
 	if _, err := forced(failed, false); exit.Code(err) != exit.WrongUsage {
 		t.Errorf("a failure is forced: %v", err)
+	}
+}
+
+// Each address in the data of an event that upstream publishes is a flag, and no flag has another
+// name than a member.
+func TestEachAddressOfAnEventIsAFlag(t *testing.T) {
+	t.Parallel()
+	members := map[string]bool{}
+	for _, kind := range events.PublishedBy(events.ByUpstream) {
+		var schema struct {
+			Properties map[string]struct{ Pattern string }
+		}
+		if err := json.Unmarshal(events.Schema(kind), &schema); err != nil {
+			t.Fatal(err)
+		}
+		for member, property := range schema.Properties {
+			members[member] = true
+			if strings.HasPrefix(property.Pattern, "^s3://") && oneAddress[member] == "" {
+				t.Errorf("%s of %s is no flag", member, kind)
+			}
+		}
+	}
+	for _, flags := range []map[string]string{oneAddress, examplesAddresses} {
+		for member := range flags {
+			if !members[member] {
+				t.Errorf("--%s is a member of no event", flagOf(member))
+			}
+		}
 	}
 }
