@@ -82,7 +82,7 @@ func openCSV(ctx context.Context, path string) (*csvTable, error) {
 			t.cols[i].kind = wider(t.cols[i].kind, kind)
 			switch text := &t.text[i]; {
 			case kind == example.Bytes && text.others == 0:
-				text.line, text.cell = line(i), cell[:min(len(cell), maxCellShown)]
+				text.line, text.cell = line(i), strings.Clone(cell[:min(len(cell), maxCellShown)])
 				text.others++
 			case kind == example.Bytes:
 				text.others++

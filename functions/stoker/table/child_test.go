@@ -104,3 +104,26 @@ func TestAHostileParquetFileEndsTheChildOnly(t *testing.T) {
 		t.Error("no file was refused")
 	}
 }
+
+// A record of a Parquet file is located by a child too, which knows rows instead of lines.
+func TestTheChildLocatesARecord(t *testing.T) {
+	t.Parallel()
+	path, err := filepath.Abs("testdata/fruits.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for record, want := range map[int64]string{0: path + ", row ", 1 << 40: ""} {
+		question, err := json.Marshal(tableQuestion{Path: path, Folder: folder, Split: "train", Record: record})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := runTable(t.Context(), path, folder, question, time.Hour, tableProgram(t), "table"); err != nil {
+			t.Fatal(err)
+		}
+		a, err := readAnswer(folder)
+		if !strings.HasPrefix(a.At, want) || (err == nil) != (want != "") {
+			t.Errorf("record %d is at %q, %v; want %s", record, a.At, err, want)
+		}
+	}
+}
