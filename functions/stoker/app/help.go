@@ -29,7 +29,7 @@ var groups = []*cobra.Group{
 const connection = "connection"
 
 // everywhere are the flags of all commands that the help of each shows.
-var everywhere = []string{"help", "output", "quiet", "verbose", "version"}
+var everywhere = []string{"output", "quiet", "verbose"}
 
 // AddHelp arranges the help of root, which has all commands and flags: commands in groups, and the
 // flags of connections and of the log under a topic of their own instead of below each command.

@@ -86,7 +86,7 @@ func (i Info) outputHelp() string {
 		text += "\n  if applicable  " + i.Optional
 	}
 	if i.Names != "" {
-		text += "\n-o wide has more columns, -o name prints " + i.Names + " of each line."
+		text += "\n-o wide shows all columns, -o name prints " + i.Names + " of each line."
 	}
 	return text
 }

@@ -23,7 +23,7 @@ const (
 
 // Help describes the statuses for users.
 const Help = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store unavailable or permission denied, 124 timed out, 130 interrupted.
-Interrupting a command that runs until then (up, worker, dispatch, bridge, console, notify, watch, lineage export --follow) gives 0;
+Interrupting a command that runs until then (up, worker, dispatch, bridge, console, notify, watch, runs --watch, lineage export --follow) gives 0;
 interrupting one that waits for a run or a study gives 130, and the run or study continues.`
 
 // status is an error with its exit status.

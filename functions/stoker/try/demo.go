@@ -31,7 +31,7 @@ func newDemo(a *app.App) *cobra.Command {
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events of\n" +
 			"an upstream component, and shows the resulting model. With -o json it prints only the event of the trained model.",
 		Example: "  stoker demo\n" +
-			"  stoker demo -o json | jq .accuracy",
+			"  stoker demo -o json | jq .data.metrics",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.CheckCompute(); err != nil {
