@@ -166,13 +166,13 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 			Metrics: map[string]float64{"loss": loss, "val_loss": loss + 0.1, "accuracy": 1 - loss/2, "val_accuracy": 0.97 - loss/2},
 		})
 	}
-	w.sees("/", `class="spark"`)
+	w.sees("/runs", `class="spark"`)
 	last := fmt.Sprintf("run-%04d", (runs-1)/7*7)
 	for _, path := range []string{
-		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
+		"/runs", "/runs?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
-		"/lineage?pipeline=penguin&run=run-0001", "/token", "/?q=nothing-like-that",
+		"/lineage?pipeline=penguin&run=run-0001", "/token", "/runs?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)
 	}

@@ -78,12 +78,12 @@ func TestAnotherUserReadsNothing(t *testing.T) {
 func TestTheOwnerReadsAndDoesNotActWithoutTheToken(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, true)
-	for _, path := range []string{"/", "/dead", "/metrics"} {
+	for _, path := range []string{"/runs", "/dead", "/metrics"} {
 		if status, _ := w.get(path); status != http.StatusOK {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if !w.opens("/live/") {
+	if !w.opens("/live/runs") {
 		t.Error("no stream is accepted")
 	}
 	if status, _ := w.post("/pause", url.Values{"pipeline": {"penguin"}}); status != http.StatusUnauthorized {
@@ -97,7 +97,7 @@ func TestARequestThatAProxyForwardsIsNotTheOwners(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, true)
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"} {
-		if status, _ := w.get("/", func(r *http.Request) { r.Header.Set(name, "for=192.0.2.1") }); status != http.StatusForbidden {
+		if status, _ := w.get("/runs", func(r *http.Request) { r.Header.Set(name, "for=192.0.2.1") }); status != http.StatusForbidden {
 			t.Errorf("with %s: %d", name, status)
 		}
 	}
@@ -106,11 +106,11 @@ func TestARequestThatAProxyForwardsIsNotTheOwners(t *testing.T) {
 func TestAReadOnlyConsoleIsReadByItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	without := func(o *Options) { o.Token = "" }
-	status, body := ofUser(t, false, without).get("/")
+	status, body := ofUser(t, false, without).get("/runs")
 	if status != http.StatusForbidden || !strings.Contains(body, "only its own user can read it") || strings.Contains(body, "/token") {
 		t.Errorf("another user: %d\n%s", status, body)
 	}
-	if status, _ := ofUser(t, true, without).get("/"); status != http.StatusOK {
+	if status, _ := ofUser(t, true, without).get("/runs"); status != http.StatusOK {
 		t.Errorf("its owner: %d", status)
 	}
 }
@@ -123,7 +123,7 @@ func TestTheDefaultLetsNoClientRead(t *testing.T) {
 		bare := httptest.NewServer(w.handler)
 		defer bare.Close()
 		w.url = bare.URL
-		if status, _ := w.get("/"); status == http.StatusOK {
+		if status, _ := w.get("/runs"); status == http.StatusOK {
 			t.Errorf("readers %d: a page is read", readers)
 		}
 	}
@@ -133,7 +133,7 @@ func TestAnotherSiteOpensNoStream(t *testing.T) {
 	t.Parallel()
 	w := ofUser(t, true)
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200} {
-		answer := w.start("/live/", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", site) })
+		answer := w.start("/live/runs", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", site) })
 		if answer.StatusCode != want {
 			t.Errorf("a stream for %s: %d, want %d", site, answer.StatusCode, want)
 		}

@@ -13,16 +13,16 @@ import (
 func TestARunIsSeenFromItsFirstEventToItsModel(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
-	w.sees("/", "No runs yet")
+	w.sees("/runs", "No runs yet")
 	w.apply(penguin)
 	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "a/b c", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	const page = "/run?pipeline=penguin&run=a%2Fb+c"
-	w.sees("/", "a/b c", "waiting", "waits for transform.ready", page[:5])
+	w.sees("/runs", "a/b c", "waiting", "waits for transform.ready", page[:5])
 	w.sees(page, "Missing: ", "transform.ready")
 	w.publish(ready("a/b c"))
 	w.dispatched()
-	w.sees("/", "queued", "waits for a worker of class cpu")
+	w.sees("/runs", "queued", "waits for a worker of class cpu")
 	claim, err := w.bus.Claim(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestARunIsSeenFromItsFirstEventToItsModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.sees("/", "running")
+	w.sees("/runs", "running")
 	for step := range 5 {
 		p := events.Progress{
 			Job: job.ID, Pipeline: "penguin", Run: "a/b c", Attempt: claim.Attempt().ID, Phase: "training", Step: 1000 * (step + 1), Steps: 10000,
@@ -42,19 +42,19 @@ func TestARunIsSeenFromItsFirstEventToItsModel(t *testing.T) {
 		}
 	}
 	w.sees(page, "step 5,000 of 10,000", "1,000 steps/s", "5.0 s left", "loss by step: train 0.2 at step 5000", "attempt 1")
-	w.sees("/", "step 5,000 of 10,000", `class="spark"`)
+	w.sees("/runs", "step 5,000 of 10,000", `class="spark"`)
 	w.publish(trained("a/b c"))
 	if err := claim.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.sees("/", "trained", "0.875", "2.0 s")
+	w.sees("/runs", "trained", "0.875", "2.0 s")
 	w.sees(page, "trained", "0.875", "Format-Serving", "models pull penguin --run &#39;a/b c&#39;", "tensorflow_model_server", "tensorboard", "Lineage")
 }
 
 func TestAPageIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/live/", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/live/runs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +94,23 @@ func TestAFailureIsShownWithItsLogAndWithoutSecrets(t *testing.T) {
 	w.apply(penguin)
 	w.publish(failed("monday", "\x1b[31mValueError\x1b[0m: no <b>label</b> at s3://me:hunter2@host/bkt, password=hunter2\nTraceback ..."))
 	body := w.sees("/run?pipeline=penguin&run=monday", "ValueError: no &lt;b&gt;label&lt;/b&gt;", "Traceback", "boom", "runs show monday")
-	body += w.sees("/", "ValueError")
+	body += w.sees("/runs", "ValueError")
 	w.publish(trained("tuesday"))
 	body += w.sees("/run?pipeline=penguin&run=tuesday", "learning_rate", "api_token")
 	body += w.sees("/pipeline?name=penguin", "db_password", "species")
 	if strings.Contains(body, "hunter2") {
 		t.Error("a secret is shown")
+	}
+}
+
+func TestAnAddressOfTheFormerListLeadsToIt(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	for path, want := range map[string]string{"/": "/runs", "/?q=a+b&state=trained": "/runs?q=a+b&state=trained", "/?then=//evil.example": "/runs?then=//evil.example"} {
+		status, _, header := w.ask(http.MethodGet, path, nil)
+		if status != http.StatusSeeOther || header.Get("Location") != want {
+			t.Errorf("%s: %d to %q", path, status, header.Get("Location"))
+		}
 	}
 }
 
@@ -110,14 +121,14 @@ func TestRunsAreFound(t *testing.T) {
 		w.publish(ready(run))
 	}
 	w.publish(trained("tuesday"), failed("wednesday", "out of paper"))
-	w.sees("/", "all <span class=\"count\">3", "trained", "failed")
-	for path, want := range map[string]string{"/?q=PAPER": "wednesday", "/?state=trained": "tuesday", "/?q=mon&pipeline=penguin": "monday"} {
+	w.sees("/runs", "all <span class=\"count\">3", "trained", "failed")
+	for path, want := range map[string]string{"/runs?q=PAPER": "wednesday", "/runs?state=trained": "tuesday", "/runs?q=mon&pipeline=penguin": "monday"} {
 		_, body := w.get(path)
 		if !strings.Contains(body, ">"+want+"</a>") || strings.Count(body, "<tr data-run") != 1 {
 			t.Errorf("%s does not list %s alone:\n%s", path, want, body)
 		}
 	}
-	_, body := w.get("/?pipeline=other")
+	_, body := w.get("/runs?pipeline=other")
 	if !strings.Contains(body, "No run matches") {
 		t.Error(body)
 	}
@@ -130,7 +141,7 @@ func TestInvalidRequestsAreRefusedWithAReason(t *testing.T) {
 		"/run": 400, "/run?pipeline=penguin&run=never": 404, "/run?pipeline=..&run=x": 400, "/study?pipeline=penguin&id=*": 400,
 		"/study?pipeline=penguin&id=abc": 404, "/pipeline?name=nosuch": 404, "/dead-letter?number=x": 400, "/dead-letter?number=7": 404,
 		"/compare?run=x": 400, "/compare?run=a/b&run=%ff": 400, "/nosuch": 404, "/artifact?ref=s3://other/x": 400, "/artifact?ref=s3://bkt/a/../b": 400,
-		"/artifact?ref=s3://bkt/nothing": 404, "/lineage?pipeline=nosuch": 404, "/?page=-1": 200, "/?page=99999999999999999999": 200, "/static/": 404,
+		"/artifact?ref=s3://bkt/nothing": 404, "/lineage?pipeline=nosuch": 404, "/runs?page=-1": 200, "/runs?page=99999999999999999999": 200, "/static/": 404,
 		"/static/../console.go": 307,
 	} {
 		status, body := w.get(path)

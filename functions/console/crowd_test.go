@@ -89,11 +89,11 @@ func TestTheNumberOfRunsInMemoryIsBounded(t *testing.T) {
 	for i := range 100 {
 		w.publish(trained(fmt.Sprintf("run-%03d", i)))
 	}
-	w.sees("/", "older runs are not shown", "run-099")
+	w.sees("/runs", "older runs are not shown", "run-099")
 	if known := w.model.snapshot(); len(known) > 21 {
 		t.Errorf("%d runs are kept", len(known))
 	}
-	w.sees("/?q=under-way", "under-way")
+	w.sees("/runs?q=under-way", "under-way")
 	w.sees("/run?pipeline=penguin&run=run-000", "trained", "0.875") // its own page reads the log
 }
 

@@ -97,7 +97,7 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	w.sees("/dead", "There are no dead letters")
-	w.sees("/", "queued")
+	w.sees("/runs", "queued")
 	if status, _ := w.post("/dead/drop", form, w.trusted); status != http.StatusNotFound {
 		t.Errorf("a letter that is gone was dropped: %d", status)
 	}
@@ -166,13 +166,13 @@ func TestWithoutATokenNoClientActs(t *testing.T) {
 func TestAPrivateConsoleIsReadWithTheToken(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Readers = TokenHolders })
-	for _, path := range []string{"/", "/live/", "/download?ref=s3://bkt/x", "/run?pipeline=a&run=b"} {
+	for _, path := range []string{"/runs", "/live/runs", "/download?ref=s3://bkt/x", "/run?pipeline=a&run=b"} {
 		status, _, header := w.ask(http.MethodGet, path, nil)
 		if status != http.StatusSeeOther || !strings.HasPrefix(header.Get("Location"), "/token?then=") {
 			t.Errorf("%s: %d to %s", path, status, header.Get("Location"))
 		}
 	}
-	if status, _ := w.get("/", w.trusted); status != http.StatusOK {
+	if status, _ := w.get("/runs", w.trusted); status != http.StatusOK {
 		t.Errorf("with the token: %d", status)
 	}
 	if status, _ := w.get("/static/console.css"); status != http.StatusOK {
@@ -187,7 +187,7 @@ func TestOtherHostNamesAreRefused(t *testing.T) {
 		"localhost:8790": 200, "127.0.0.1": 200, "[::1]:80": 200, "stoker.example.org": 200, "STOKER.example.org:443": 200,
 		"evil.example": 421, "127.0.0.1.evil.example": 421, "169.254.1.1": 421, "localhost.evil.example:8790": 421,
 	} {
-		if status, _ := w.get("/", func(r *http.Request) { r.Host = host }); status != want {
+		if status, _ := w.get("/runs", func(r *http.Request) { r.Host = host }); status != want {
 			t.Errorf("as %s: %d, want %d", host, status, want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestOtherHostNamesAreRefused(t *testing.T) {
 func TestSecurityHeadersAreSet(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
-	for _, path := range []string{"/", "/nosuch", "/static/console.js", "/token"} {
+	for _, path := range []string{"/runs", "/nosuch", "/static/console.js", "/token"} {
 		_, body, header := w.ask(http.MethodGet, path, nil)
 		csp := header.Get("Content-Security-Policy")
 		if strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {

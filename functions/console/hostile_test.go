@@ -29,7 +29,7 @@ func TestHostileMetrics(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
-	w.sees("/", "monday")
+	w.sees("/runs", "monday")
 	now := time.Now()
 	for step := range 30 {
 		metrics := map[string]float64{"loss": math.NaN(), "acc": math.Inf(1), "a</div><script>alert(1)</script>": 1, `"]}'onload=x`: float64(step)}
@@ -41,7 +41,7 @@ func TestHostileMetrics(t *testing.T) {
 		}
 		w.model.progress(events.Progress{Job: "j", Pipeline: "penguin", Run: "monday", Attempt: "a", Phase: "<b>training", Step: step + 1, Steps: 40, Time: now.Add(-time.Duration(step) * time.Second), Metrics: metrics})
 	}
-	for _, path := range []string{"/", "/run?pipeline=penguin&run=monday", "/compare?run=penguin/monday"} {
+	for _, path := range []string{"/runs", "/run?pipeline=penguin&run=monday", "/compare?run=penguin/monday"} {
 		body := w.sees(path, "monday")
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<b>training") || strings.Contains(body, `'onload`) {
 			t.Errorf("%s takes a name for HTML", path)
@@ -137,7 +137,7 @@ func TestABusThatIsAwayIsReported(t *testing.T) {
 	t.Parallel()
 	memory, gone := bustest.NewMemory(0), make(chan struct{})
 	w := setup(t, func(o *Options) { o.Bus = away{memory, gone} })
-	w.sees("/", "The bus does not answer", "no responders &lt;i&gt;")
+	w.sees("/runs", "The bus does not answer", "no responders &lt;i&gt;")
 	close(gone)
-	w.eventually("it is back", func() bool { _, body := w.get("/"); return !strings.Contains(body, "does not answer") })
+	w.eventually("it is back", func() bool { _, body := w.get("/runs"); return !strings.Contains(body, "does not answer") })
 }

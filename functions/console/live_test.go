@@ -82,8 +82,8 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
-	body := w.sees("/", "monday")
-	first := w.follow("/", has(body))
+	body := w.sees("/runs", "monday")
+	first := w.follow("/runs", has(body))
 	if kind, _, data := first.next(); kind != "heartbeat" {
 		t.Fatalf("a page that has everything is sent %s %s first", kind, data)
 	}
@@ -96,8 +96,8 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 		}
 	}
 	first.end()
-	w.sees("/", "boom")
-	again := w.follow("/", has(body), func(r *http.Request) { r.Header.Set("Last-Event-ID", last) })
+	w.sees("/runs", "boom")
+	again := w.follow("/runs", has(body), func(r *http.Request) { r.Header.Set("Last-Event-ID", last) })
 	for kind := ""; kind != "heartbeat"; {
 		var data string
 		if kind, _, data = again.next(); data == "runs-table" {
@@ -116,9 +116,9 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	server := w2.serveTest()
 	w2.url = server.URL
 	t.Cleanup(func() { stop(); <-running; server.Close() })
-	w2.sees("/", "boom")
-	w2.eventually("the whole is read", func() bool { _, body := w2.get("/"); return !strings.Contains(body, "Still reading") })
-	if kind, _, data := w2.follow("/", has(w2.sees("/", "boom"))).next(); kind != "heartbeat" {
+	w2.sees("/runs", "boom")
+	w2.eventually("the whole is read", func() bool { _, body := w2.get("/runs"); return !strings.Contains(body, "Still reading") })
+	if kind, _, data := w2.follow("/runs", has(w2.sees("/runs", "boom"))).next(); kind != "heartbeat" {
 		t.Errorf("sent %s", data)
 	}
 }
@@ -164,11 +164,11 @@ func TestManyTabs(t *testing.T) {
 	w.streams.mu.Lock()
 	w.streams.classes[anonymousStreams] = full
 	w.streams.mu.Unlock()
-	status, _, header := w.ask(http.MethodGet, "/live/", nil)
+	status, _, header := w.ask(http.MethodGet, "/live/runs", nil)
 	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
 		t.Errorf("one more follows: %d", status)
 	}
-	if status, _ := w.get("/"); status != http.StatusOK {
+	if status, _ := w.get("/runs"); status != http.StatusOK {
 		t.Errorf("a page that can't follow can't be read either: %d", status)
 	}
 	w.streams.mu.Lock()
@@ -228,7 +228,7 @@ func TestRunsOfBeforeHaveTheirCurves(t *testing.T) {
 	event := trained("monday")
 	event.Data.(*events.ModelTrained).ModelRun = "s3://bkt/penguin/Trainer/model_run/1"
 	w.publish(event)
-	w.sees("/", `class="spark"`)
+	w.sees("/runs", `class="spark"`)
 	w.sees("/compare?run=penguin/monday", "loss by step", "accuracy by step")
 }
 
@@ -243,6 +243,6 @@ func TestARunThatWasLeftOutIsCompared(t *testing.T) {
 	for i := range 10 {
 		w.publish(trained(fmt.Sprintf("run-%d", i)))
 	}
-	w.sees("/", "older runs are not shown", "run-9")
+	w.sees("/runs", "older runs are not shown", "run-9")
 	w.sees("/compare?run=penguin/oldest", "loss by step", "0.875")
 }

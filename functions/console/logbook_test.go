@@ -81,7 +81,7 @@ func TestWhatARunPrintsIsShownWhileItTrains(t *testing.T) {
 func TestALogIsSentToPagesThatFollow(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
-	w.sees("/", "running")
+	w.sees("/runs", "running")
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/live"+mondayPage, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (m *model) pipelineLine(x *runs.Index, name string, of []runs.Summary) pipe
 	admission := x.Admission(name)
 	line := pipelineLine{
 		Name: name, Module: applied.Spec.Module.Path, Tuned: applied.Spec.Tuner != nil, Revision: applied.Revision, Applied: applied.Applied,
-		Paused: admission.Paused, Waiting: len(admission.Waiting), URL: link("/pipeline", "name", name), RunsURL: link("/", "pipeline", name),
+		Paused: admission.Paused, Waiting: len(admission.Waiting), URL: link("/pipeline", "name", name), RunsURL: link("/runs", "pipeline", name),
 	}
 	if applied.Err != nil {
 		line.Bad = applied.Err.Error()
@@ -79,7 +79,7 @@ func (m *model) pipelineLine(x *runs.Index, name string, of []runs.Summary) pipe
 	}
 	for _, state := range runs.States() {
 		if counts[state] > 0 {
-			line.Counts = append(line.Counts, stateCount{State: state, Count: counts[state], URL: link("/", "pipeline", name, "state", state)})
+			line.Counts = append(line.Counts, stateCount{State: state, Count: counts[state], URL: link("/runs", "pipeline", name, "state", state)})
 		}
 	}
 	for _, r := range over[max(0, len(over)-recent):] {

@@ -125,12 +125,12 @@ func statesOf(view runsView, counts map[string]int) []stateCount {
 	for _, n := range counts {
 		total += n
 	}
-	list := []stateCount{{State: "all", Count: total, URL: link("/", "pipeline", view.Pipeline, "q", view.Query), Now: view.State == ""}}
+	list := []stateCount{{State: "all", Count: total, URL: link("/runs", "pipeline", view.Pipeline, "q", view.Query), Now: view.State == ""}}
 	for _, state := range runs.States() {
 		if counts[state] == 0 && state != view.State {
 			continue
 		}
-		list = append(list, stateCount{state, counts[state], link("/", "state", state, "pipeline", view.Pipeline, "q", view.Query), state == view.State})
+		list = append(list, stateCount{state, counts[state], link("/runs", "state", state, "pipeline", view.Pipeline, "q", view.Query), state == view.State})
 	}
 	return list
 }

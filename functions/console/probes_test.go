@@ -40,7 +40,7 @@ func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 				t.Errorf("private %t, %s: %s is %d, want %d: %s", private, what, try.path, status, try.status, body)
 			}
 		}
-		if status, _ := w.get("/", byAddress); status != http.StatusMisdirectedRequest {
+		if status, _ := w.get("/runs", byAddress); status != http.StatusMisdirectedRequest {
 			t.Errorf("the page is served under another name: %d", status)
 		}
 	}

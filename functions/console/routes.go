@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -9,11 +10,12 @@ import (
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, p := range c.allPages() {
-		mux.HandleFunc("GET "+exact(path), c.page(p))
+		mux.HandleFunc("GET "+path, c.page(p))
 		if len(p.fragments) > 0 {
-			mux.HandleFunc("GET /live"+exact(path), c.live(p))
+			mux.HandleFunc("GET /live"+path, c.live(p))
 		}
 	}
+	mux.HandleFunc("GET /{$}", toRuns)
 	mux.HandleFunc("GET /download", c.download)
 	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
 	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {
@@ -31,6 +33,13 @@ func (c *Console) routes() http.Handler {
 	return c.guard(limited(mux))
 }
 
+// toRuns sends a browser from the console's root to the list of runs, with the query of an address
+// that was kept from when the list was there.
+func toRuns(w http.ResponseWriter, r *http.Request) {
+	to := url.URL{Path: "/runs", RawQuery: r.URL.RawQuery}
+	http.Redirect(w, r, to.RequestURI(), http.StatusSeeOther)
+}
+
 // maxForm limits a request's body: no form has more than a token.
 const maxForm = 16 << 10
 
@@ -39,13 +48,6 @@ func limited(next http.Handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		next.ServeHTTP(w, r)
 	})
-}
-
-func exact(path string) string {
-	if path == "/" {
-		return "/{$}"
-	}
-	return path
 }
 
 // page answers with one complete page.
@@ -69,7 +71,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 // allPages returns the pages by path.
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
-		"/": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
+		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
 		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
 	}

@@ -161,7 +161,7 @@ func TestUpdatesDoNotUseASession(t *testing.T) {
 	w.apply(penguin)
 	cookie := w.login()
 	clock.advance(11 * time.Hour)
-	if !w.opens("/live/", with(cookie)) {
+	if !w.opens("/live/runs", with(cookie)) {
 		t.Fatal("no stream")
 	}
 	clock.advance(2 * time.Hour)
@@ -183,7 +183,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 			clock := newClock()
 			w := setup(t, func(o *Options) { o.Now = clock.now })
 			cookie := w.login()
-			s := w.follow("/", "", with(cookie))
+			s := w.follow("/runs", "", with(cookie))
 			s.next()
 			end(w, clock, cookie)
 			ended := make(chan struct{})
@@ -217,29 +217,29 @@ func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 	const streams = 600
 	refused := 0
 	for range streams {
-		if !w.opens("/live/") {
+		if !w.opens("/live/runs") {
 			refused++
 		}
 	}
 	if refused == 0 {
 		t.Error("anonymous clients may open streams without end")
 	}
-	if status, _ := w.get("/", with(cookie)); status != http.StatusOK {
+	if status, _ := w.get("/runs", with(cookie)); status != http.StatusOK {
 		t.Errorf("the page of a session: %d", status)
 	}
-	if !w.opens("/live/", with(cookie)) {
+	if !w.opens("/live/runs", with(cookie)) {
 		t.Error("a session has no place for its stream")
 	}
 	other, more := w.login(), 0
 	for range streams {
-		if w.opens("/live/", with(cookie)) {
+		if w.opens("/live/runs", with(cookie)) {
 			more++
 		}
 	}
 	if more >= streams {
 		t.Error("a session may open streams without end")
 	}
-	if !w.opens("/live/", with(other)) {
+	if !w.opens("/live/runs", with(other)) {
 		t.Error("the streams of one session lock out another")
 	}
 	w.SetToken("another token") // ends the streams of sessions

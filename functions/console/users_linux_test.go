@@ -12,7 +12,7 @@ import (
 func TestARealProcessOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.Readers = SameUser })
-	for _, path := range []string{"/", "/live/"} {
+	for _, path := range []string{"/runs", "/live/runs"} {
 		if answer := w.start(path); answer.StatusCode != http.StatusOK {
 			t.Errorf("the same user gets %s: %s", path, answer.Status)
 		}

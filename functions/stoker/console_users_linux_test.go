@@ -128,8 +128,8 @@ func (p page) endsSoon(session *http.Cookie) {
 // Another user of the machine can read nothing of a laptop's stack without the token.
 func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 	p := startUp(t)
-	reads := []string{"/", "/dead", "/pipelines", "/studies", "/run?pipeline=a&run=b", "/artifact?ref=s3://stoker/x", "/download?ref=s3://stoker/x",
-		"/study/picture.svg?pipeline=a&id=b", "/lineage?pipeline=a", "/live/", "/live/dead", "/metrics"}
+	reads := []string{"/runs", "/dead", "/pipelines", "/studies", "/run?pipeline=a&run=b", "/artifact?ref=s3://stoker/x", "/download?ref=s3://stoker/x",
+		"/study/picture.svg?pipeline=a&id=b", "/lineage?pipeline=a", "/live/runs", "/live/dead", "/metrics"}
 	var requests []peertest.Request
 	for _, path := range reads {
 		requests = append(requests, peertest.Request{URL: p.url + path, Open: strings.HasPrefix(path, "/live")})
@@ -151,13 +151,13 @@ func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 	}
 	cookie := map[string]string{"Cookie": session.Name + "=" + session.Value}
 	bearer := map[string]string{"Authorization": "Bearer " + p.token()}
-	for i, answer := range peertest.Send(t, peertest.Request{URL: p.url + "/", Header: cookie}, peertest.Request{URL: p.url + "/live/", Header: cookie, Open: true},
+	for i, answer := range peertest.Send(t, peertest.Request{URL: p.url + "/runs", Header: cookie}, peertest.Request{URL: p.url + "/live/runs", Header: cookie, Open: true},
 		peertest.Request{URL: p.url + "/metrics", Header: bearer}, peertest.Request{URL: p.url + "/healthz"}, peertest.Request{URL: p.url + "/token"}) {
 		if answer.Status != http.StatusOK {
 			t.Errorf("request %d of another user with the token, or without need of one: %d %s", i, answer.Status, answer.Error)
 		}
 	}
-	for _, path := range []string{"/", "/metrics", "/live/"} {
+	for _, path := range []string{"/runs", "/metrics", "/live/runs"} {
 		if status := p.get(path); status != http.StatusOK {
 			t.Errorf("the stack's own user reads %s: %d", path, status)
 		}
@@ -169,10 +169,10 @@ func TestStreamsOfAnotherUserDoNotLockOutTheOwner(t *testing.T) {
 	p := startUp(t)
 	requests := make([]peertest.Request, 600)
 	for i := range requests {
-		requests[i] = peertest.Request{URL: p.url + "/live/", Open: true}
+		requests[i] = peertest.Request{URL: p.url + "/live/runs", Open: true}
 	}
 	peertest.Send(t, requests...)
-	for _, path := range []string{"/", "/live/"} {
+	for _, path := range []string{"/runs", "/live/runs"} {
 		if status := p.get(path); status != http.StatusOK {
 			t.Errorf("the stack's own user reads %s: %d", path, status)
 		}
@@ -211,7 +211,7 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	}
 	write("the-first-token-of-all")
 	p := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--token-file", file)
-	for _, path := range []string{"/", "/dead", "/live/", "/metrics"} {
+	for _, path := range []string{"/runs", "/dead", "/live/runs", "/metrics"} {
 		answer := peertest.Send(t, peertest.Request{URL: p.url + path, Open: true})[0]
 		if answer.Status != http.StatusForbidden && answer.Status != http.StatusUnauthorized {
 			t.Errorf("another user reads %s: %d %s", path, answer.Status, answer.Error)
@@ -228,7 +228,7 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	p.endsSoon(session)
 	// As in the chart, behind a port-forward.
 	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open")
-	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/"})[0]; answer.Status != http.StatusOK {
+	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/runs"})[0]; answer.Status != http.StatusOK {
 		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
 	}
 }
