@@ -18,15 +18,6 @@ func TestComparedRunsOfSeveralPipelinesAreNamedAsInCommands(t *testing.T) {
 	}
 }
 
-// A line between two points says nothing about the values in between.
-func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
-	t.Parallel()
-	points := []point{{1, 3}, {2, 2}, {3, 1.5}}
-	if spark(points[:2]) != "" || spark(points) == "" {
-		t.Errorf("two points draw %q, three %q", spark(points[:2]), spark(points))
-	}
-}
-
 // The console may have followed only the beginning and the end of a run; the run log has all of it.
 func TestARunThatHasEndedShowsTheCurveOfItsLog(t *testing.T) {
 	t.Parallel()

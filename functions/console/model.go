@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -30,7 +31,7 @@ type model struct {
 type reported struct {
 	progress *events.Progress // the last one, while the run is in progress
 	pace     pace
-	curves   curves
+	curves   chart.Curves
 }
 
 // deadLetters are all dead letters.
@@ -118,7 +119,7 @@ func (r *reported) add(p events.Progress) {
 	}
 	r.progress = &p
 	if !strings.HasPrefix(p.Phase, "trial ") && len(metrics) > 0 {
-		r.curves.add(p.Step, metrics)
+		r.curves.Add(p.Step, metrics)
 	}
 }
 

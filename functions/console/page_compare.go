@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -45,7 +46,7 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 		view.Notes = append(view.Notes, "At most eight runs can be compared; the first eight are shown.")
 		asked = asked[:mostCompared]
 	}
-	var all []chart
+	var all []chart.Chart
 	metrics := make([]map[string]float64, 0, len(asked))
 	labels := labelsOf(asked)
 	for i, name := range asked {
@@ -58,16 +59,16 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 			view.Notes = append(view.Notes, labels[i]+": "+note)
 		}
 		for _, one := range charts {
-			for _, s := range one.lines {
-				s.run = labels[i]
-				all = withLine(all, one.metric, one.axis, s)
+			for _, s := range one.Lines {
+				s.Run = labels[i]
+				all = chart.WithLine(all, one.Metric, one.Axis, s)
 			}
 		}
 		view.Runs = append(view.Runs, comparedRun{runLine: line, Label: labels[i]})
 		metrics = append(metrics, ended)
 	}
 	view.table(metrics)
-	view.Charts = viewsOf(ordered(all))
+	view.Charts = viewsOf(chart.Ordered(all))
 	return view, nil
 }
 
@@ -89,11 +90,11 @@ func labelsOf(asked []string) []string {
 
 // curvesOf returns a run's curves: of an active run those that were followed, else those of its
 // log.
-func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine, metrics map[string]float64, note string) {
+func (c *Console) curvesOf(r *http.Request, k key) (charts []chart.Chart, line runLine, metrics map[string]float64, note string) {
 	var known, over bool
 	address := ""
 	read := func(one run) {
-		line, charts, metrics = one.line(), one.curves.charts(), one.Result.Metrics
+		line, charts, metrics = one.line(), one.curves.Charts(), one.Result.Metrics
 		address, over = one.Result.ModelRun, one.Over()
 	}
 	c.model.View(func(x *runs.Index) {
@@ -138,7 +139,7 @@ func (v *compareView) table(metrics []map[string]float64) {
 		for _, name := range v.Metrics {
 			text := "–"
 			if value, there := metrics[i][name]; there {
-				text = short(value)
+				text = chart.Short(value)
 			}
 			v.Runs[i].Values = append(v.Runs[i].Values, text)
 		}

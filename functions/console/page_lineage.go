@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
@@ -67,7 +68,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 			view.Deeper = link("/lineage", "pipeline", k.Pipeline, "run", k.Run, "all", "1")
 		}
 	}
-	view.Picture = c.drawLineage(graph)
+	view.Picture = chart.Lineage(graph, func(node lineage.Node) string { return string(c.nodeURL(node)) })
 	f := frame{c: c}
 	view.Commands = []commandLine{
 		{"Show it in a terminal, or as JSON", f.Command("lineage", quoted(view.Name))},
@@ -81,14 +82,12 @@ func rolesOf(graph lineage.Graph, id string) string {
 	var list []string
 	for _, edge := range graph.Edges {
 		if to, ok := graph.Node(edge.To); ok && edge.From == id {
-			list = append(list, fmt.Sprintf("%s of %s %s", words(string(edge.Role)), words(string(to.Kind)), to.Name))
+			list = append(list, fmt.Sprintf("%s of %s %s", chart.Words(string(edge.Role)), chart.Words(string(to.Kind)), to.Name))
 		}
 	}
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), "; ")
 }
-
-func words(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
 // nodeURL returns the page of a node; "" if it has none.
 func (c *Console) nodeURL(node lineage.Node) template.URL {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -156,7 +157,7 @@ func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
 			view.Heartbeat = r.Lease.Written
 		}
 		view.CanCancel = !r.Over() && r.State != runs.Unclear
-		view.Charts = viewsOf(r.curves.charts())
+		view.Charts = viewsOf(r.curves.Charts())
 	})
 	for i, event := range logged.Timeline.Events {
 		logged.Timeline.Events[i].Ignored = mask.Text(runs.FirstLine(event.Ignored))
@@ -197,15 +198,15 @@ func attemptLine(lease events.Lease) string {
 	return line
 }
 
-func viewsOf(charts []chart) (views []chartView) {
+func viewsOf(charts []chart.Chart) (views []chartView) {
 	for _, c := range charts {
-		data, err := c.data()
+		data, err := c.Data()
 		if err != nil {
 			continue // impossible: values are finite
 		}
-		view := chartView{ID: "chart-" + slug(c.metric+"-"+c.axis), Metric: c.metric, Axis: c.axis, SVG: c.svg(), Data: data}
-		for _, line := range c.lines {
-			view.Lines = append(view.Lines, cmp.Or(line.name(), c.metric))
+		view := chartView{ID: "chart-" + slug(c.Metric+"-"+c.Axis), Metric: c.Metric, Axis: c.Axis, SVG: c.SVG(), Data: data}
+		for _, line := range c.Lines {
+			view.Lines = append(view.Lines, cmp.Or(line.Name(), c.Metric))
 		}
 		views = append(views, view)
 	}
@@ -263,7 +264,7 @@ func (v *runView) addModel(root storage.Ref) {
 	t := v.Trained
 	v.Lineage = link("/lineage", "pipeline", v.Pipeline, "run", v.Run)
 	for _, name := range slices.Sorted(maps.Keys(t.Metrics)) {
-		v.Metrics = append(v.Metrics, nameValue{name, short(t.Metrics[name])})
+		v.Metrics = append(v.Metrics, nameValue{name, chart.Short(t.Metrics[name])})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Hyperparameters)) {
 		value := fmt.Sprint(t.Hyperparameters[name])

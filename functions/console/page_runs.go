@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -142,7 +143,7 @@ func (r run) line() runLine {
 	}
 	for _, name := range []string{"loss", "train_loss"} {
 		if curve := r.curves[name]; curve != nil {
-			line.Spark = spark(curve.points)
+			line.Spark = chart.Spark(curve.Points)
 			break
 		}
 	}

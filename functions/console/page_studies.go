@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
@@ -54,7 +55,7 @@ type studyView struct {
 	Objective  string
 	Best       []report.Row
 	BestValues []nameValue
-	Coords     *coordsView
+	Coords     *chart.CoordinatesView
 	Progress   *chartView
 	Importance []report.Importance
 	Names      []string // headings of the table's columns
@@ -99,11 +100,11 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rows := report.Of(&state.Study).Trials
-	axes := axesOf(&state.Study, rows, report.Importances(&state.Study))
+	axes := chart.CoordinatesOf(&state.Study, rows, report.Importances(&state.Study))
 	w.Header().Set("Content-Type", "image/svg+xml")
 	// It has its own style, and no script.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	_, _ = io.WriteString(w, axes.picture(rows)) // the client may be gone
+	_, _ = io.WriteString(w, axes.Picture(rows)) // the client may be gone
 }
 
 func (c *Console) studyView(r *http.Request) (view studyView, err error) {
@@ -117,8 +118,8 @@ func (c *Console) studyView(r *http.Request) (view studyView, err error) {
 	view.Took = view.Report.Last.Sub(view.Report.Begun)
 	view.Importance = report.Importances(s)
 	view.best()
-	axes := axesOf(s, view.Report.Trials, view.Importance)
-	if view.Coords = axes.view(view.Report.Trials); view.Coords != nil {
+	axes := chart.CoordinatesOf(s, view.Report.Trials, view.Importance)
+	if view.Coords = axes.View(view.Report.Trials); view.Coords != nil {
 		view.Coords.Picture = link("/study/picture.svg", "pipeline", name.Pipeline, "id", name.ID)
 	}
 	view.progress(s)
@@ -147,19 +148,9 @@ func (v *studyView) best() {
 	}
 	if len(v.Best) > 0 {
 		for _, value := range v.Best[0].Values {
-			v.BestValues = append(v.BestValues, nameValue{value.Name, valueText(value.Of)})
+			v.BestValues = append(v.BestValues, nameValue{value.Name, chart.ValueText(value.Of)})
 		}
 	}
-}
-
-func valueText(value any) string {
-	switch v := value.(type) {
-	case float64:
-		return short(v)
-	case nil:
-		return ""
-	}
-	return fmt.Sprint(value)
 }
 
 // progress adds each trial's score, and the best of those that ended before it.
@@ -170,38 +161,38 @@ func (v *studyView) progress(s *tune.Study) {
 	direction := s.Config.Objectives[0].Direction
 	done := slices.DeleteFunc(slices.Clone(v.Report.Trials), func(row report.Row) bool { return row.Score == nil })
 	slices.SortStableFunc(done, func(a, b report.Row) int { return a.Ended.Compare(b.Ended) })
-	scores, best := series{part: "score"}, series{part: "best so far"}
+	scores, best := chart.Series{Part: "score"}, chart.Series{Part: "best so far"}
 	var leader *float64
 	for i, row := range done {
 		if !row.Breaks && (leader == nil || direction.Better(*row.Score, *leader)) {
 			leader = row.Score
 		}
-		scores.points = append(scores.points, point{float64(i + 1), *row.Score})
+		scores.Points = append(scores.Points, chart.Point{Step: float64(i + 1), Value: *row.Score})
 		if leader != nil {
-			best.points = append(best.points, point{float64(i + 1), *leader})
+			best.Points = append(best.Points, chart.Point{Step: float64(i + 1), Value: *leader})
 		}
 	}
 	if len(done) < 2 {
 		return
 	}
-	views := viewsOf([]chart{{metric: s.Config.Objectives[0].Name, axis: "completed trials", lines: []series{scores, best}}})
+	views := viewsOf([]chart.Chart{{Metric: s.Config.Objectives[0].Name, Axis: "completed trials", Lines: []chart.Series{scores, best}}})
 	v.Progress = &views[0]
 }
 
 // table adds a page of the trials: by score, or in the order in which they began.
-func (v *studyView) table(r *http.Request, axes axes) {
+func (v *studyView) table(r *http.Request, axes chart.Coordinates) {
 	rows := slices.Clone(v.Report.Trials)
 	if v.Sort != "begun" {
 		v.Sort = "score"
-		slices.SortStableFunc(rows, func(a, b report.Row) int { return axes.compare(a, b) })
+		slices.SortStableFunc(rows, func(a, b report.Row) int { return axes.Compare(a, b) })
 	}
 	rows, v.Leaf = leafOf(r, rows, trialsPerPage)
-	v.Names = axes.names()
+	v.Names = axes.Names()
 	for _, row := range rows {
-		line := trialLine{Row: row, InWords: v.Report.InWords(row), Path: axes.path(row)}
+		line := trialLine{Row: row, InWords: v.Report.InWords(row), Path: axes.Path(row)}
 		for _, name := range v.Names {
 			value, _ := row.Values.Lookup(name)
-			line.Values = append(line.Values, valueText(value))
+			line.Values = append(line.Values, chart.ValueText(value))
 		}
 		v.Trials = append(v.Trials, line)
 	}

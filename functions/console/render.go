@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
@@ -42,8 +43,8 @@ type frame struct {
 // frame.
 func parseTemplates() (*template.Template, error) {
 	funcs := template.FuncMap{
-		"lasts": lasts, "bytes": bytesText, "short": short, "digest": shortDigest, "link": link, "mark": stateMark, "quoted": quoted,
-		"join": strings.Join, "words": words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "spark": spark, "sub": func(a, b int) int { return a - b },
+		"lasts": lasts, "bytes": bytesText, "short": chart.Short, "digest": chart.ShortDigest, "link": link, "mark": stateMark, "quoted": quoted,
+		"join": strings.Join, "words": chart.Words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "spark": chart.Spark, "sub": func(a, b int) int { return a - b },
 		"asset": asset, "aligned": aligned, "modelName": modelName, "assets": func() string { return assetsMark },
 		"pair": func(f frame, view any) frame { f.View = view; return f },
 		"slug": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
@@ -118,7 +119,9 @@ func (m *model) waits() (list []string) {
 }
 
 // notice returns a message above a page, as HTML.
-func notice(text string) string { return `<p class="notice" role="status">` + escaped(text) + `</p>` }
+func notice(text string) string {
+	return `<p class="notice" role="status">` + template.HTMLEscapeString(text) + `</p>`
+}
 
 // problem is an error with its status.
 type problem struct {

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"slices"
 	"sync"
+
+	"github.com/stoker-ml/stoker/functions/console/chart"
 )
 
 // sparkBook has pictures of the loss of runs that have ended, of the size of a word. They are read
@@ -81,10 +83,10 @@ func (b *sparkBook) next() (string, bool) {
 }
 
 // sparkOf draws the loss, which is the first chart.
-func sparkOf(charts []chart) template.HTML {
+func sparkOf(charts []chart.Chart) template.HTML {
 	for _, c := range charts {
-		if len(c.lines) > 0 && c.metric == "loss" {
-			return spark(c.lines[0].points)
+		if len(c.Lines) > 0 && c.Metric == "loss" {
+			return chart.Spark(c.Lines[0].Points)
 		}
 	}
 	return ""

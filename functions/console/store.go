@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/tfevents"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -23,7 +24,7 @@ type curveBook struct {
 
 // logged is the content of a run's log.
 type logged struct {
-	charts []chart
+	charts []chart.Chart
 	note   string // what was left out, and why
 }
 
@@ -108,22 +109,22 @@ func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder stor
 // chartsOf groups logged metrics by what they measure. Keras and our own training log the same
 // names: batch_loss and epoch_loss in train, evaluation_loss_vs_iterations and epoch_loss in
 // validation. A metric that is logged by step is not shown by epoch too.
-func chartsOf(log *tfevents.Log) []chart {
-	var bySteps, byEpochs []chart
+func chartsOf(log *tfevents.Log) []chart.Chart {
+	var bySteps, byEpochs []chart.Chart
 	for _, r := range log.Runs() {
 		for _, s := range r.Series() {
 			if s.Kind != tfevents.KindScalar || len(s.Points) == 0 {
 				continue
 			}
-			line := series{part: partOf(r.Name), points: pointsOf(s)}
-			if r.Name == "." && len(line.points) == 1 {
+			line := chart.Series{Part: partOf(r.Name), Points: pointsOf(s)}
+			if r.Name == "." && len(line.Points) == 1 {
 				continue // the evaluation of the finished model, which validation also has
 			}
 			metric, epochs := metricOf(s.Tag)
 			if epochs {
-				byEpochs = withLine(byEpochs, metric, "epoch", line)
+				byEpochs = chart.WithLine(byEpochs, metric, "epoch", line)
 			} else {
-				bySteps = withLine(bySteps, metric, "step", line)
+				bySteps = chart.WithLine(bySteps, metric, "step", line)
 			}
 		}
 	}
@@ -133,15 +134,15 @@ func chartsOf(log *tfevents.Log) []chart {
 		}
 	}
 	// A number, not a curve.
-	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 })
-	return ordered(bySteps[:min(len(bySteps), maxLogTags)])
+	bySteps = slices.DeleteFunc(bySteps, func(c chart.Chart) bool { return len(c.Lines) == 1 && len(c.Lines[0].Points) == 1 })
+	return chart.Ordered(bySteps[:min(len(bySteps), maxLogTags)])
 }
 
-func covered(bySteps []chart, c chart) bool {
-	at := slices.IndexFunc(bySteps, func(other chart) bool { return other.metric == c.metric })
-	return at >= 0 && !slices.ContainsFunc(c.lines, func(line series) bool {
-		return !slices.ContainsFunc(bySteps[at].lines, func(other series) bool {
-			return other.part == line.part && len(other.points) > 1 || len(line.points) < 2
+func covered(bySteps []chart.Chart, c chart.Chart) bool {
+	at := slices.IndexFunc(bySteps, func(other chart.Chart) bool { return other.Metric == c.Metric })
+	return at >= 0 && !slices.ContainsFunc(c.Lines, func(line chart.Series) bool {
+		return !slices.ContainsFunc(bySteps[at].Lines, func(other chart.Series) bool {
+			return other.Part == line.Part && len(other.Points) > 1 || len(line.Points) < 2
 		})
 	})
 }
@@ -165,15 +166,15 @@ func metricOf(tag string) (metric string, epochs bool) {
 	return strings.TrimSuffix(metric, "_vs_iterations"), false
 }
 
-// pointsOf returns a series' points, at most maxPoints and the last one.
-func pointsOf(s *tfevents.Series) []point {
-	every := (len(s.Points) + maxPoints - 1) / maxPoints
-	var points []point
+// pointsOf returns a series' points, at most chart.MaxPoints and the last one.
+func pointsOf(s *tfevents.Series) []chart.Point {
+	every := (len(s.Points) + chart.MaxPoints - 1) / chart.MaxPoints
+	var points []chart.Point
 	for i := 0; i < len(s.Points); i += every {
-		points = append(points, point{float64(s.Points[i].Step), s.Points[i].Scalar})
+		points = append(points, chart.Point{Step: float64(s.Points[i].Step), Value: s.Points[i].Scalar})
 	}
-	if last := s.Last(); points[len(points)-1].step != float64(last.Step) {
-		points = append(points, point{float64(last.Step), last.Scalar})
+	if last := s.Last(); points[len(points)-1].Step != float64(last.Step) {
+		points = append(points, chart.Point{Step: float64(last.Step), Value: last.Scalar})
 	}
 	return points
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -77,9 +78,9 @@ func perSecond(v float64) string {
 		return ""
 	}
 	if v >= 100 {
-		return thousands(int(roundTo(v, 3))) + " steps/s"
+		return thousands(int(chart.Round(v, 3))) + " steps/s"
 	}
-	return short(roundTo(v, 3)) + " steps/s"
+	return chart.Short(chart.Round(v, 3)) + " steps/s"
 }
 
 // thousands formats a number with its digits in groups.
@@ -98,16 +99,6 @@ func plain(what string) string {
 	return what
 }
 
-// shortDigest returns a recognizable prefix of a digest. A name with a version, such as
-// builtin:dnn@7, is not a digest and stays whole.
-func shortDigest(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	if strings.ContainsAny(digest, ":@") {
-		return digest
-	}
-	return digest[:min(len(digest), 12)]
-}
-
 // modelName returns a short name of a model's address: the execution that made it, as a short
 // digest.
 func modelName(address string) string {
@@ -115,7 +106,7 @@ func modelName(address string) string {
 	if len(parts) < 2 {
 		return address
 	}
-	return shortDigest(parts[len(parts)-2])
+	return chart.ShortDigest(parts[len(parts)-2])
 }
 
 // aligned formats a number for a column: with as many decimals as its neighbors, and without an
@@ -124,7 +115,7 @@ func aligned(v float64) string {
 	if a := math.Abs(v); a >= 0.001 && a < 1000 {
 		return strconv.FormatFloat(v, 'f', 4, 64)
 	}
-	return short(v)
+	return chart.Short(v)
 }
 
 // link returns an address on this console.

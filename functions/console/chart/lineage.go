@@ -1,4 +1,4 @@
-package console
+package chart
 
 import (
 	"cmp"
@@ -179,8 +179,8 @@ func depths(graph lineage.Graph) map[string]int {
 	return depth
 }
 
-// drawLineage draws sources at the left, and what was made from them to the right.
-func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
+// Lineage draws a graph: sources at the left, and what was made from them to the right.
+func Lineage(graph lineage.Graph, address func(lineage.Node) string) template.HTML {
 	l := layOut(graph)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="lineage" width="%g" height="%g" viewBox="0 0 %[1]g %[2]g" role="group" aria-label="Lineage of the model, with the data at the left">`, l.width, l.height)
@@ -189,7 +189,7 @@ func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
 		w.draw(&b)
 	}
 	for _, node := range graph.Nodes {
-		c.drawNode(&b, node, l.spots[node.ID], node.ID == graph.Target)
+		drawNode(&b, node, address(node), l.spots[node.ID], node.ID == graph.Target)
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) // made of numbers and escaped text
@@ -206,20 +206,19 @@ func (w way) draw(b *strings.Builder) {
 		arrow, w.from.x, w.from.y, middle, w.from.y, middle, w.to.y, w.to.x, w.to.y)
 }
 
-func (c *Console) drawNode(b *strings.Builder, node lineage.Node, at spot, chosen bool) {
-	url := c.nodeURL(node)
+func drawNode(b *strings.Builder, node lineage.Node, url string, at spot, chosen bool) {
 	if url != "" {
-		fmt.Fprintf(b, `<a href="%s">`, escaped(string(url)))
+		fmt.Fprintf(b, `<a href="%s">`, escaped(url))
 	}
 	fmt.Fprintf(b, `<g class="node %s%s" transform="translate(%.1f %.1f)"><title>%s</title><rect class="box" width="%g" height="%g" rx="8"/>`,
 		escaped(string(node.State)), map[bool]string{true: " chosen"}[chosen], at.x, at.y, escaped(strings.TrimSpace(node.Name+" "+node.URI+" "+node.Digest)), boxWidth, boxHeight)
-	kind := words(string(node.Kind))
+	kind := Words(string(node.Kind))
 	if node.State != lineage.Same && node.State != "" {
 		kind += " · " + string(node.State)
 	}
 	name := cmp.Or(node.Name, node.URI)
 	fmt.Fprintf(b, `<text class="kind" x="12" y="18">%s</text><text class="name" x="12" y="35">%s</text><text class="digest" x="12" y="51">%s</text></g>`,
-		escaped(kind), escaped(cut(name, 26)), escaped(shortDigest(node.Digest)))
+		escaped(kind), escaped(cut(name, 26)), escaped(ShortDigest(node.Digest)))
 	if url != "" {
 		b.WriteString(`</a>`)
 	}

@@ -1,4 +1,4 @@
-package console
+package chart
 
 import (
 	"encoding/json"
@@ -8,10 +8,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// Pictures are SVG made here, for pages without JavaScript; with it a script draws a chart again,
-// so that readers can zoom. They have no style of their own: classes are those of
-// static/console.css.
 
 // The size of a chart, in its own units.
 const (
@@ -32,10 +28,10 @@ func (s scale) at(value float64) float64 {
 }
 
 // extent returns the least and the greatest finite value; false if there is none.
-func extent(lines []series, of func(point) float64) (low, high float64, ok bool) {
+func extent(lines []Series, of func(Point) float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, line := range lines {
-		for _, p := range line.points {
+		for _, p := range line.Points {
 			if v := of(p); !math.IsNaN(v) && !math.IsInf(v, 0) {
 				low, high = min(low, v), max(high, v)
 			}
@@ -44,13 +40,13 @@ func extent(lines []series, of func(point) float64) (low, high float64, ok bool)
 	return low, high, low <= high
 }
 
-func stepOf(p point) float64  { return p.step }
-func valueOf(p point) float64 { return p.value }
+func stepOf(p Point) float64  { return p.Step }
+func valueOf(p Point) float64 { return p.Value }
 
-// svg returns the chart as a picture.
-func (c chart) svg() template.HTML {
-	x0, x1, ok := extent(c.lines, stepOf)
-	y0, y1, also := extent(c.lines, valueOf)
+// SVG returns the chart as a picture.
+func (c Chart) SVG() template.HTML {
+	x0, x1, ok := extent(c.Lines, stepOf)
+	y0, y1, also := extent(c.Lines, valueOf)
 	if !ok || !also {
 		return ""
 	}
@@ -62,53 +58,53 @@ func (c chart) svg() template.HTML {
 	fmt.Fprintf(&b, `<svg class="plot" viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartWidth, chartHeight, escaped(c.label()))
 	for _, tick := range ticks {
 		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1[3]f"/><text class="tick end" x="%g" y="%.1f">%s</text>`,
-			marginLeft, chartWidth-marginRight, y.at(tick), marginLeft-6, y.at(tick)+3.5, short(tick))
+			marginLeft, chartWidth-marginRight, y.at(tick), marginLeft-6, y.at(tick)+3.5, Short(tick))
 	}
 	for _, tick := range niceTicks(x0, x1, 6) {
 		if tick >= x0 && tick <= x1 {
-			fmt.Fprintf(&b, `<text class="tick middle" x="%.1f" y="%g">%s</text>`, x.at(tick), chartHeight-8, short(tick))
+			fmt.Fprintf(&b, `<text class="tick middle" x="%.1f" y="%g">%s</text>`, x.at(tick), chartHeight-8, Short(tick))
 		}
 	}
-	for i, line := range c.lines {
+	for i, line := range c.Lines {
 		b.WriteString(line.path(x, y, i))
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) // made of numbers and escaped text
 }
 
-func (c chart) label() string {
+func (c Chart) label() string {
 	var ends []string
-	for _, line := range c.lines {
-		if last := len(line.points) - 1; last >= 0 {
-			ends = append(ends, strings.TrimSpace(line.name()+" "+short(line.points[last].value)+" at "+c.axis+" "+short(line.points[last].step)))
+	for _, line := range c.Lines {
+		if last := len(line.Points) - 1; last >= 0 {
+			ends = append(ends, strings.TrimSpace(line.Name()+" "+Short(line.Points[last].Value)+" at "+c.Axis+" "+Short(line.Points[last].Step)))
 		}
 	}
-	return c.metric + " by " + c.axis + ": " + strings.Join(ends, ", ")
+	return c.Metric + " by " + c.Axis + ": " + strings.Join(ends, ", ")
 }
 
-// name returns the name of the line in a legend.
-func (s series) name() string { return strings.TrimSpace(s.run + " " + s.part) }
+// Name returns the name of the line in a legend.
+func (s Series) Name() string { return strings.TrimSpace(s.Run + " " + s.Part) }
 
 // lineClasses is how many colors lines have.
 const lineClasses = 8
 
-func (s series) path(x, y scale, number int) string {
-	if len(s.points) == 1 {
-		return fmt.Sprintf(`<circle class="dot l%d" cx="%.1f" cy="%.1f" r="3"/>`, number%lineClasses, x.at(s.points[0].step), y.at(s.points[0].value))
+func (s Series) path(x, y scale, number int) string {
+	if len(s.Points) == 1 {
+		return fmt.Sprintf(`<circle class="dot l%d" cx="%.1f" cy="%.1f" r="3"/>`, number%lineClasses, x.at(s.Points[0].Step), y.at(s.Points[0].Value))
 	}
-	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(thinned(s.points, maxPathPoints), x, y))
+	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(thinned(s.Points, maxPathPoints), x, y))
 }
 
 // maxPathPoints is the number of points in a line of a picture: more can't be distinguished.
 const maxPathPoints = 200
 
 // thinned leaves out points evenly if there are more than most; the first and the last stay.
-func thinned(points []point, most int) []point {
+func thinned(points []Point, most int) []Point {
 	every := (len(points) + most - 1) / most
 	if every < 2 {
 		return points
 	}
-	few := make([]point, 0, most+1)
+	few := make([]Point, 0, most+1)
 	for i := 0; i < len(points)-1; i += every {
 		few = append(few, points[i])
 	}
@@ -116,25 +112,25 @@ func thinned(points []point, most int) []point {
 }
 
 // pathOf leaves gaps where values are not finite.
-func pathOf(points []point, x, y scale) string {
+func pathOf(points []Point, x, y scale) string {
 	b, pen := make([]byte, 0, len(points)*12), byte('M')
 	for _, p := range points {
-		if math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
 			pen = 'M'
 			continue
 		}
 		b = append(b, pen)
-		b = strconv.AppendFloat(b, x.at(p.step), 'f', 1, 64)
+		b = strconv.AppendFloat(b, x.at(p.Step), 'f', 1, 64)
 		b = append(b, ' ')
-		b = strconv.AppendFloat(b, y.at(p.value), 'f', 1, 64)
+		b = strconv.AppendFloat(b, y.at(p.Value), 'f', 1, 64)
 		pen = 'L'
 	}
 	return string(b)
 }
 
-// data returns the input of the chart library: the steps of all lines, and for each line a value or
+// Data returns the input of the chart library: the steps of all lines, and for each line a value or
 // null at each. Values have as many digits as can be seen.
-func (c chart) data() (string, error) {
+func (c Chart) Data() (string, error) {
 	type label struct {
 		Name string `json:"name"`
 	}
@@ -142,25 +138,25 @@ func (c chart) data() (string, error) {
 		Axis   string     `json:"axis"`
 		Labels []label    `json:"labels"`
 		Data   [][]figure `json:"data"`
-	}{Axis: c.axis}
-	steps := stepsOf(c.lines)
+	}{Axis: c.Axis}
+	steps := stepsOf(c.Lines)
 	place := make(map[float64]int, len(steps))
 	row := make([]figure, len(steps))
 	for i := range steps {
 		row[i], place[steps[i]] = figure{steps[i], 15}, i
 	}
 	out.Data = append(out.Data, row)
-	for _, line := range c.lines {
+	for _, line := range c.Lines {
 		row := make([]figure, len(steps))
 		for i := range row {
 			row[i].value = math.NaN()
 		}
-		for _, p := range line.points {
-			row[place[p.step]] = figure{p.value, 6}
+		for _, p := range line.Points {
+			row[place[p.Step]] = figure{p.Value, 6}
 		}
-		name := line.name()
+		name := line.Name()
 		if name == "" {
-			name = c.metric
+			name = c.Metric
 		}
 		out.Labels, out.Data = append(out.Labels, label{name}), append(out.Data, row)
 	}
@@ -181,14 +177,14 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
 }
 
-// spark returns a curve of the size of a word; "" for fewer than three points, whose line says
+// Spark returns a curve of the size of a word; "" for fewer than three points, whose line says
 // nothing about the values in between.
-func spark(points []point) template.HTML {
+func Spark(points []Point) template.HTML {
 	if len(points) < 3 {
 		return ""
 	}
 	points = thinned(points, 48)
-	lines := []series{{points: points}}
+	lines := []Series{{Points: points}}
 	x0, x1, ok := extent(lines, stepOf)
 	y0, y1, also := extent(lines, valueOf)
 	if !ok || !also {
@@ -219,28 +215,3 @@ func niceTicks(low, high float64, n int) []float64 {
 	}
 	return ticks
 }
-
-// short formats a number with four significant digits.
-func short(v float64) string {
-	switch a := math.Abs(v); {
-	case v == 0:
-		return "0"
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case v == math.Trunc(v) && a < 1e6:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case a >= 1e6 || a < 1e-3:
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(roundTo(v, 4), 'f', -1, 64)
-}
-
-func roundTo(v float64, digits int) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil {
-		return v
-	}
-	return rounded
-}
-
-func escaped(text string) string { return template.HTMLEscapeString(text) }

@@ -1,0 +1,12 @@
+package chart
+
+import "testing"
+
+// A line between two points says nothing about the values in between.
+func TestALineOfTwoPointsIsNoCurve(t *testing.T) {
+	t.Parallel()
+	points := []Point{{1, 3}, {2, 2}, {3, 1.5}}
+	if Spark(points[:2]) != "" || Spark(points) == "" {
+		t.Errorf("two points draw %q, three %q", Spark(points[:2]), Spark(points))
+	}
+}
