@@ -13,5 +13,6 @@ require (
 	github.com/gobwas/httphead v0.1.0 // indirect
 	github.com/gobwas/pool v0.2.1 // indirect
 	github.com/gobwas/ws v1.4.0 // indirect
+	golang.org/x/image v0.32.0 // indirect
 	golang.org/x/sys v0.34.0 // indirect
 )

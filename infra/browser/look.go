@@ -26,14 +26,18 @@ type Finding struct {
 	Elements   int      `json:"elements"`
 	Charts     int      `json:"charts"`
 	Figures    Figures  `json:"figures"`
+	Picture    string   `json:"picture"` // how it differs from the picture that is kept; "": it does not
 }
 
-// lookAll examines each page at each width, light and dark.
-func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string) (all []Finding, err error) {
+// lookAll examines each page at each width, light and dark, and compares its picture if one is kept.
+func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string, kept album) (all []Finding, err error) {
 	for at, url := range urls {
 		for _, width := range widths {
 			for _, scheme := range []string{"light", "dark"} {
-				finding, picture, err := look(ctx, url, scheme, width, axe)
+				finding, picture, first, err := look(ctx, url, scheme, width, axe)
+				if err == nil && kept.folder != "" {
+					finding.Picture, err = kept.check(url, scheme, width, first)
+				}
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", url, err)
 				}
@@ -53,7 +57,7 @@ func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string
 // serious returns the rules of axe that a page violates seriously, with the places.
 const serious = `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | '))))`
 
-func look(ctx context.Context, url, scheme string, width int, axe string) (f Finding, picture []byte, err error) {
+func look(ctx context.Context, url, scheme string, width int, axe string) (f Finding, picture, first []byte, err error) {
 	ctx, leave := chromedp.NewContext(ctx)
 	defer leave()
 	f = Finding{URL: url, Scheme: scheme, Width: width, Violations: []string{}, Errors: []string{}}
@@ -72,6 +76,7 @@ func look(ctx context.Context, url, scheme string, width int, axe string) (f Fin
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &f.Overflow),
 		chromedp.Evaluate(`document.querySelectorAll('*').length`, &f.Elements),
 		chromedp.Evaluate(`document.querySelectorAll('.uplot canvas').length`, &f.Charts),
+		window(&first),
 		chromedp.FullScreenshot(&picture, 100),
 		chromedp.Evaluate(axe+`; 0`, nil),
 		chromedp.Evaluate(serious, &violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
@@ -80,7 +85,7 @@ func look(ctx context.Context, url, scheme string, width int, axe string) (f Fin
 		err = json.Unmarshal([]byte(violations), &f.Violations)
 	}
 	f.Errors = append(f.Errors, heard()...)
-	return f, picture, err
+	return f, picture, first, err
 }
 
 // Plain is what a browser without JavaScript shows of a page.

@@ -6,7 +6,7 @@
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
 // shows the word of -watch. With -plain it reads pages with scripts switched off.
 //
-//	browser -axe axe.min.js [-shots FOLDER] [-width PIXELS]... URL...
+//	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
@@ -56,6 +56,8 @@ func run() error {
 	var widths numbers
 	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
 	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
+	folder := flag.String("pictures", "", "folder of pictures to compare with; none: no comparison")
+	keep := flag.Bool("keep", false, "with -pictures: keep new ones instead")
 	times := flag.Int("times", 0, "load each page so many times, and say how long that took")
 	label := flag.String("press", "", "press the button that says so, and read the page that it leads to")
 	token := flag.String("token", "", "with -press: the console's token")
@@ -88,7 +90,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return printed(lookAll(ctx, flag.Args(), widths, string(script), *shots))
+	return printed(lookAll(ctx, flag.Args(), widths, string(script), *shots, album{*folder, *keep, *shots}))
 }
 
 func printed[T any](value T, err error) error {
