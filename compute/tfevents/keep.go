@@ -213,6 +213,8 @@ type state struct {
 	Epoch mean    `json:"epoch"` // losses of the epoch
 	Rate  float64 `json:"rate"`  // the last logged one
 	Rated bool    `json:"rated"` // whether one was logged
+
+	Validated int64 `json:"validated,omitempty"` // the last step that was logged by Validated
 }
 
 // mean is the mean of the added numbers.

@@ -189,6 +189,24 @@ func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
 	return err
 }
 
+// Validated logs the metrics of an evaluation during the training, over steps only: an epoch need
+// not have ended. A step that has been logged is ignored, so a training that resumes may evaluate
+// its step once more.
+func (t *Training) Validated(step int64, metrics map[string]float64) error {
+	if err := t.begin(step); err != nil || t.state.Validated >= step {
+		return err
+	}
+	w, err := t.writer(runValidation)
+	if err != nil {
+		return err
+	}
+	t.state.Validated = step
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		err = errors.Join(err, w.Scalar(step, "evaluation_"+name+"_vs_iterations", metrics[name]))
+	}
+	return err
+}
+
 // Finish logs the end of a training after a step: its final metrics, by which TensorBoard compares
 // it with others. metrics may be nil.
 func (t *Training) Finish(step int64, metrics map[string]float64) error {

@@ -166,6 +166,35 @@ func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
 	}
 }
 
+// A training that resumes evaluates the step of its checkpoint again, which may be in the log.
+func TestAValidationIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	keep, dir := t.TempDir(), t.TempDir()
+	at := func(l *tfevents.Training, step int64) {
+		ok(t, l.Validated(step, map[string]float64{"loss": float64(step)}))
+	}
+	first := training(t.TempDir(), keep, 1)
+	take(t, first, 1, 12)
+	at(first, 12)
+	ok(t, first.Checkpoint(12), first.Close())
+	second := training(dir, keep, 2)
+	at(second, 12)
+	take(t, second, 13, 20)
+	at(second, 20)
+	end(t, second, 20)
+	var steps []int64
+	for _, c := range curves(t, dir) {
+		if c.Run == "validation" && c.Tag == "evaluation_loss_vs_iterations" {
+			steps = c.Steps
+		} else if c.Run == "validation" && c.Tag == "epoch_loss" {
+			t.Error("a validation is logged as that of an epoch")
+		}
+	}
+	if diff := cmp.Diff([]int64{12, 20}, steps); diff != "" {
+		t.Errorf("steps: want - got +\n%s", diff)
+	}
+}
+
 // The training is interrupted after every second step, 200 times, and every fifth checkpoint is
 // damaged, so that the one before it counts: the log is that of an uninterrupted training, in few
 // files.

@@ -38,6 +38,13 @@ type Options struct {
 	Checkpointing func(step int)
 	Checkpointed  func(step int)
 
+	// Validate is called after each step for which ValidateAt returns true, before a checkpoint of
+	// that step is written, and once more when a training resumes from such a step. The model then
+	// has the weights of that step, and Validate must not change it. Its error ends the training.
+	// Both are nil, or neither is.
+	ValidateAt func(step int) bool
+	Validate   func(ctx context.Context, step int) error
+
 	// Continue is called after each step and returns whether there is another. false ends the
 	// training as the end of its data does, an error as any other error. It may be nil, and runs on
 	// the loop's goroutine.
@@ -118,6 +125,9 @@ func (o *Options) check() error {
 	}
 	if o.Checkpointed == nil {
 		o.Checkpointed = func(int) {}
+	}
+	if o.ValidateAt == nil {
+		o.ValidateAt = func(int) bool { return false }
 	}
 	if o.Continue == nil {
 		o.Continue = func(context.Context, int) (bool, error) { return true, nil }

@@ -100,6 +100,11 @@ func (l *loop) train(ctx context.Context) (err error) {
 	if err := l.atResume(ctx); err != nil {
 		return err
 	}
+	if l.result.Resumed > 0 {
+		if err := l.validate(ctx); err != nil {
+			return err
+		}
+	}
 	if err := l.steps(ctx); err != nil {
 		return err
 	}
@@ -153,10 +158,21 @@ func (l *loop) step(ctx context.Context, b nn.Batch) error {
 	if l.result.Steps%l.LogEvery == 0 {
 		l.report()
 	}
-	if l.due() {
-		return l.save(ctx)
+	if err := l.validate(ctx); err != nil || !l.due() {
+		return err
 	}
-	return nil
+	return l.save(ctx)
+}
+
+// validate calls Validate if the last step is one for it.
+func (l *loop) validate(ctx context.Context) error {
+	if !l.ValidateAt(l.result.Steps) {
+		return nil
+	}
+	if err := l.program.Sync(); err != nil {
+		return err
+	}
+	return l.Validate(ctx, l.result.Steps)
 }
 
 // measure evaluates the trained model.

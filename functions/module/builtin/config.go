@@ -36,6 +36,7 @@ type config struct {
 	CheckpointEvery int     `json:"checkpoint_every"`
 	CheckpointAfter float64 `json:"checkpoint_seconds"`
 	Histograms      int     `json:"histograms"`
+	EvaluateEvery   int     `json:"evaluate_every"`
 	Threads         int     `json:"threads,omitempty"`
 
 	WarmStart warmstart.Rules `json:"warm_start"`
@@ -254,7 +255,7 @@ func (c config) check() error {
 		value, min, max int
 	}{
 		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 0, 1 << 24},
-		{"histograms", c.Histograms, 0, 1 << 24}, {"threads", c.Threads, 0, 1 << 10},
+		{"histograms", c.Histograms, 0, 1 << 24}, {"evaluate_every", c.EvaluateEvery, 0, 1 << 24}, {"threads", c.Threads, 0, 1 << 10},
 		// A whole batch is held in memory, even if the data has few rows.
 		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
 		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},
@@ -305,6 +306,15 @@ func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 }
 
 const maxCheckpointSeconds = 7 * 24 * 3600
+
+// steps returns the number of steps of a training on so many rows.
+func (c config) steps(a module.Assignment, rows int64) int {
+	steps := training.Steps(a.TrainSteps)
+	if epochs := (int(rows)*c.Epochs + c.BatchSize - 1) / c.BatchSize; steps == 0 || epochs > 0 && epochs < steps {
+		return epochs
+	}
+	return steps
+}
 
 // interval returns the time between checkpoints, 0 if they don't depend on time.
 func (c config) interval() time.Duration {

@@ -142,31 +142,36 @@ type heldRows struct {
 }
 
 // evaluation returns the rows that a trial is evaluated on, and reads them at the first call.
-func (d *data) evaluation(ctx context.Context, c config, n network, a module.Assignment, log *slog.Logger) (_ *heldRows, err error) {
+func (d *data) evaluation(ctx context.Context, c config, n network, a module.Assignment, log *slog.Logger) (*heldRows, error) {
 	if d.held != nil {
 		return d.held, nil
 	}
-	h := &heldRows{open: func() (train.CloseSource, error) {
-		r, err := d.open(example.Options{Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: log})
-		if err != nil {
-			return nil, err
-		}
-		return training.Source(r, n.feed), nil
-	}}
-	source, err := h.open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := h.read(ctx, source, training.Steps(a.EvalSteps)); err != nil {
+	h := d.evaluationRows(c, n, a, log)
+	if err := h.read(ctx, training.Steps(a.EvalSteps)); err != nil {
 		return nil, err
 	}
 	d.held = h
 	return h, nil
 }
 
+// evaluationRows returns the evaluation rows, of which none is read yet.
+func (d *data) evaluationRows(c config, n network, a module.Assignment, log *slog.Logger) *heldRows {
+	return &heldRows{open: func() (train.CloseSource, error) {
+		r, err := d.open(example.Options{Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: log})
+		if err != nil {
+			return nil, err
+		}
+		return training.Source(r, n.feed), nil
+	}}
+}
+
 // read reads at most that many batches, 0 for all.
-func (h *heldRows) read(ctx context.Context, source train.Source, most int) error {
+func (h *heldRows) read(ctx context.Context, most int) (err error) {
+	source, err := h.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
 	bytes := 0
 	for taken := 0; most == 0 || taken < most; taken++ {
 		batch, err := source.Next(ctx)

@@ -121,9 +121,12 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 		}
 	}
 	if a.Trial != nil {
-		if err := r.asTrial(ctx, t, c, d, n); err != nil {
-			return err
-		}
+		err = r.asTrial(ctx, t, c, d, n)
+	} else {
+		err = r.validated(ctx, t, c, d, n)
+	}
+	if err != nil {
+		return err
 	}
 	result, err := t.Run(ctx)
 	if err != nil {
@@ -153,6 +156,9 @@ func servedNetwork(c config, d *data, a module.Assignment) (network, error) {
 	return n, err
 }
 
+// logEvery is the number of steps between two reports of the loss.
+const logEvery = 10
+
 // training returns the configuration of the training of the network.
 func (r runner) training(name string, c config, d *data, n network, a module.Assignment) (*training.Training, error) {
 	optimizer, err := c.optimizerOf(n.model)
@@ -168,7 +174,7 @@ func (r runner) training(name string, c config, d *data, n network, a module.Ass
 		},
 		Options: train.Options{
 			Steps: training.Steps(a.TrainSteps), EvalSteps: training.Steps(a.EvalSteps), BatchSize: c.BatchSize,
-			Optimizer: optimizer, Threads: c.Threads, Machines: r.machines, LogEvery: 10,
+			Optimizer: optimizer, Threads: c.Threads, Machines: r.machines, LogEvery: logEvery,
 			Checkpoints: train.Checkpoints{Every: c.CheckpointEvery, Interval: c.interval(), Keep: 2, Seed: c.Seed},
 		},
 		Log: training.Log{

@@ -180,7 +180,7 @@ func TestAStoppedTrainingGoesOnFromItsCheckpoint(t *testing.T) {
 		t.Errorf("a stopped training left a model: %v", err)
 	}
 	for _, m := range run(t, "dnn", a) {
-		if m.Type == module.MessageProgress && m.Phase == "training" && m.Step <= 30 {
+		if _, stepped := m.Metrics["loss"]; m.Type == module.MessageProgress && m.Phase == "training" && (m.Step < 30 || stepped && m.Step == 30) {
 			t.Errorf("after the checkpoint of step 30, step %d was reported", m.Step)
 		}
 	}

@@ -46,7 +46,7 @@ func (r runner) asTrial(ctx context.Context, of *training.Training, c config, d 
 	}
 	of.Options.Checkpoints.Last = a.Trial.Keep
 	of.Options.Checkpointing = func(int) { t.save() }
-	of.Options.Continue = t.next
+	of.Options.ValidateAt, of.Options.Validate, of.Options.Continue = t.due, t.evaluateAt, t.next
 	of.Eval, of.Measure, of.Settings = nil, t.end, nil
 	return nil
 }
@@ -83,10 +83,7 @@ type evaluation struct {
 // training, whose rows take about three times as long. It depends only on the trial and its data,
 // so that another attempt evaluates at the same steps.
 func (t *trial) plan(c config, trainRows int64, evalRows int) error {
-	t.last = training.Steps(t.assignment.TrainSteps)
-	if epochs := (int(trainRows)*c.Epochs + c.BatchSize - 1) / c.BatchSize; t.last == 0 || epochs > 0 && epochs < t.last {
-		t.last = epochs
-	}
+	t.last = c.steps(t.assignment, trainRows)
 	if of := t.assignment.Trial; of.Epochs > 0 {
 		t.first = t.last * of.From / of.Epochs
 	}
@@ -96,19 +93,21 @@ func (t *trial) plan(c config, trainRows int64, evalRows int) error {
 	return t.load()
 }
 
+// due implements train.Options.ValidateAt.
+func (t *trial) due(step int) bool { return step > t.first && (step-t.first)%t.every == 0 }
+
 // next implements train.Options.Continue.
-func (t *trial) next(ctx context.Context, step int) (bool, error) {
+func (t *trial) next(_ context.Context, step int) (bool, error) {
 	t.reportEarlier(step)
-	due := (step-t.first)%t.every == 0
-	if due {
-		if err := t.evaluateAt(ctx, step); err != nil {
-			return false, err
-		}
-	}
-	return !(due || step%stopCheck == 0) || !t.assignment.Stopped(), nil
+	return !(t.due(step) || step%stopCheck == 0) || !t.assignment.Stopped(), nil
 }
 
+// evaluateAt evaluates and reports the trial after a step, unless an earlier attempt has.
 func (t *trial) evaluateAt(ctx context.Context, step int) error {
+	t.reportEarlier(step)
+	if last := len(t.course) - 1; last >= 0 && t.course[last].Step == step {
+		return nil
+	}
 	metrics, err := t.evaluate(ctx)
 	if err != nil {
 		return err
@@ -121,11 +120,8 @@ func (t *trial) evaluateAt(ctx context.Context, step int) error {
 
 // end returns the metrics after the last step of the trial.
 func (t *trial) end(ctx context.Context, step int) (map[string]float64, error) {
-	t.reportEarlier(step)
-	if last := len(t.course) - 1; last < 0 || t.course[last].Step != step {
-		if err := t.evaluateAt(ctx, step); err != nil {
-			return nil, err
-		}
+	if err := t.evaluateAt(ctx, step); err != nil {
+		return nil, err
 	}
 	return t.course[len(t.course)-1].Metrics, nil
 }
@@ -141,7 +137,7 @@ func (t *trial) reportEarlier(step int) {
 		return
 	}
 	t.resumed = true
-	t.course = slices.DeleteFunc(t.course, func(e evaluation) bool { return e.Step > step || e.Step == step && step < t.last })
+	t.course = slices.DeleteFunc(t.course, func(e evaluation) bool { return e.Step > step })
 	for _, e := range t.course {
 		t.send(e)
 	}

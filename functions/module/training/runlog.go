@@ -71,6 +71,10 @@ func (l *runLog) evaluated(e train.Evaluation) {
 	l.do(func(t *tfevents.Training) error { return t.Evaluated(int64(e.Step), ofModel(e.Metrics)) })
 }
 
+func (l *runLog) validated(step int, metrics map[string]float64) {
+	l.do(func(t *tfevents.Training) error { return t.Validated(int64(step), metrics) })
+}
+
 // finish logs the end of the training, unless it failed with err, and closes the log.
 func (l *runLog) finish(result train.Result, err error) {
 	if err == nil {

@@ -45,6 +45,9 @@ type Training struct {
 	// nil.
 	Measure func(ctx context.Context, steps int) (map[string]float64, error)
 
+	// Validation evaluates the model during the training; nil: only the trained model is evaluated.
+	Validation *Validation
+
 	// Options are those of the loop. Run adds the callbacks of the run log and of reports, and the
 	// directory of checkpoints.
 	Options train.Options
@@ -54,6 +57,13 @@ type Training struct {
 	Settings map[string]any
 
 	Log Log
+}
+
+// Validation evaluates a model during its training, without an effect on the result. The metrics
+// are reported as those of the training step, with the prefix val_, and are in the run log.
+type Validation struct {
+	At      func(step int) bool // the steps after which it is evaluated; not the last one
+	Measure func(ctx context.Context) (map[string]float64, error)
 }
 
 // Source returns a reader's rows in the form that a model takes. Closing it closes the reader.
@@ -124,6 +134,10 @@ func (t *Training) options(log *runLog) train.Options {
 	} else {
 		o.Checkpoints = train.Checkpoints{}
 	}
+	if t.Validation != nil {
+		o.ValidateAt = t.Validation.At
+		o.Validate = func(ctx context.Context, step int) error { return t.validate(ctx, log, &p, step) }
+	}
 	before := o.Checkpointing
 	o.Checkpointing = func(step int) {
 		log.checkpoint(step)
@@ -143,6 +157,23 @@ func (t *Training) options(log *runLog) train.Options {
 		t.Report(module.Message{Type: module.MessageCheckpoint, Step: step})
 	}
 	return o
+}
+
+// validate evaluates the model after a step. A loss that is not finite at this step is no error:
+// the result may be.
+func (t *Training) validate(ctx context.Context, log *runLog, p *progress, step int) error {
+	metrics, err := t.Validation.Measure(ctx)
+	if errors.Is(err, train.ErrNotFinite) {
+		t.Logger.Warn("not evaluated during the training", "step", step, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	metrics = ofModel(metrics)
+	log.validated(step, metrics)
+	p.validated(step, t.Options.Steps, metrics)
+	return nil
 }
 
 // reportSettings reports the settings of the training. Each value is read where the training reads
