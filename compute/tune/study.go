@@ -39,6 +39,7 @@ type Trial struct {
 	Suggestion
 	Status  Status
 	Owner   Owner // while it runs
+	By      Owner // the newest owner, also after it has ended
 	Tries   int   // tries that were begun, including the running one; Invalid ones do not count
 	Metrics map[string]float64
 	Curves  map[string][]Point
@@ -210,9 +211,9 @@ func (o Objective) Thin(curve []Point) (thin []Point) {
 // it is.
 func (w Why) InWords() string {
 	words := map[Why]string{
-		Exhausted: "nothing is left to try", MaxTrials: "it had its trials", OutOfTime: "it had its time",
-		GoalReached: "its goal is reached", NoBetter: "nothing better was found for long", Failing: "too many trials failed in a row",
-		Stopped: "it was stopped", Cancelled: "it was cancelled",
+		Exhausted: "nothing left to try", MaxTrials: "all trials done", OutOfTime: "time limit reached",
+		GoalReached: "goal reached", NoBetter: "no improvement", Failing: "too many trials failed in a row",
+		Stopped: "stopped on request", Cancelled: "cancelled on request",
 	}[w]
 	if words == "" {
 		return string(w)

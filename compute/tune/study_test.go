@@ -259,3 +259,27 @@ func TestAScoreIsTheBestOverTheSteps(t *testing.T) {
 		t.Error("a score from nothing")
 	}
 }
+
+// TestATrialNamesItsNewestOwner reads the owner of a trial while it runs, and its newest owner after
+// it was taken over, after it has ended and after a retry.
+func TestATrialNamesItsNewestOwner(t *testing.T) {
+	t.Parallel()
+	c := config()
+	c.Retries = 1
+	l := begin(t, c)
+	check := func(owner, newest tune.Owner) {
+		t.Helper()
+		if trial := l.Trials[0]; trial.Owner != owner || trial.By != newest {
+			t.Errorf("owner %v, newest %v; want %v, %v", trial.Owner, trial.By, owner, newest)
+		}
+	}
+	l.append(started(start("0000", "a")))
+	check(by("a"), by("a"))
+	l.append(tune.Entry{Taken: &tune.Taken{Trial: "0000", Owner: by("b")}})
+	check(by("b"), by("b"))
+	l.append(tune.Entry{Ended: failed("0000", "b")})
+	check(tune.Owner{}, by("b"))
+	l.append(started(again("0000", "c")))
+	l.append(tune.Entry{Ended: completed("0000", "c", 1)})
+	check(tune.Owner{}, by("c"))
+}

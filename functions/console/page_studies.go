@@ -100,7 +100,7 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rows := report.Of(&state.Study).Trials
-	axes := chart.CoordinatesOf(&state.Study, rows, report.Importances(&state.Study))
+	axes := chart.CoordinatesOf(&state.Study, rows, report.Explain(&state.Study).Parameters)
 	w.Header().Set("Content-Type", "image/svg+xml")
 	// It has its own style, and no script.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
@@ -116,7 +116,7 @@ func (c *Console) studyView(r *http.Request) (view studyView, err error) {
 	view = studyView{Name: name, State: studyState(s), Report: report.Of(s), Sort: r.FormValue("sort")}
 	view.Objective = objectiveOf(s)
 	view.Took = view.Report.Last.Sub(view.Report.Begun)
-	view.Importance = report.Importances(s)
+	view.Importance = report.Explain(s).Parameters
 	view.best()
 	axes := chart.CoordinatesOf(s, view.Report.Trials, view.Importance)
 	if view.Coords = axes.View(view.Report.Trials); view.Coords != nil {

@@ -9,40 +9,64 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Importance is how much of the scores' variation one parameter alone explains, from 0 to 1.
+// Importance is how much of the scores' variation one parameter explains, from 0 to 1, by two
+// measures.
 type Importance struct {
 	Parameter string  `json:"parameter"`
-	Explained float64 `json:"explained"` // epsilon squared, see Importances
+	Share     float64 `json:"share"`     // of the variance of a random forest: functional ANOVA
+	Explained float64 `json:"explained"` // epsilon squared of the trials themselves
 	Trials    int     `json:"trials"`    // completed trials in which it was active
+}
+
+// Explanation is how much of the scores' variation the parameters explain.
+type Explanation struct {
+	Parameters []Importance `json:"parameters"` // the most important first
+	// How well the forest predicts trials that it was not fitted to: R^2, 0 if it does not. Shares
+	// of a forest that predicts little mean little.
+	Fit    float64 `json:"fit"`
+	Trials int     `json:"trials"` // completed trials
+}
+
+// Explain returns the importance of the parameters of a study by functional ANOVA (fitForest), and
+// beside it by what the trials say without a model (explain). Both are of the first objective, and
+// of a parameter alone: what several explain only together is not included. Its time is bounded for
+// studies of any size, and it has the same result for the same study.
+func Explain(s *tune.Study) Explanation {
+	ranks := scoresOf(s)
+	e := Explanation{Parameters: explain(s, ranks), Trials: len(ranks)}
+	f, _ := fitForest(s, ranks)
+	e.Fit = f.fit
+	for i := range e.Parameters {
+		e.Parameters[i].Share = f.shares[e.Parameters[i].Parameter]
+	}
+	slices.SortFunc(e.Parameters, func(a, b Importance) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(b.Explained, a.Explained), cmp.Compare(a.Parameter, b.Parameter))
+	})
+	return e
 }
 
 // bins is the number of groups of equal size into which the values of a number are sorted.
 const bins = 6
 
-// Importances returns for each parameter how much of the order of the scores it explains, the most
-// important first. Trials are grouped by its value, numbers by their rank into up to 6 groups, and
-// scores also count by their rank, so that a trial that diverged only counts as the last one. The
-// variation between the groups' means is compared with the whole variation, minus the part that is
-// due to chance:
+// explain returns for each parameter how much of the order of the scores it explains. Trials are
+// grouped by its value, numbers by their rank into up to 6 groups, and scores also count by their
+// rank, so that a trial that diverged only counts as the last one. The variation between the
+// groups' means is compared with the whole variation, minus the part that is due to chance:
 //
 //	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))
 //
 // (Kelley 1935; of ranks: Kruskal and Wallis 1952)
 //
-// for n trials in k groups, and 0 if that is negative. It is for each parameter alone: what several
-// explain only together is not included. A search that concentrates on good values makes parameters
-// that it has settled seem less important. With fewer than 2 k trials there is no result.
-func Importances(s *tune.Study) []Importance {
-	scores := scoresOf(s)
+// for n trials in k groups, and 0 if that is negative. A search that concentrates on good values
+// makes parameters that it has settled seem less important. With fewer than 2 k trials there is no
+// result.
+func explain(s *tune.Study, ranks map[string]float64) []Importance {
 	list := []Importance{}
-	for name, scored := range byParameter(s, scores) {
+	for name, scored := range byParameter(s, ranks) {
 		if explained, ok := explained(scored); ok {
 			list = append(list, Importance{Parameter: name, Explained: explained, Trials: len(scored)})
 		}
 	}
-	slices.SortFunc(list, func(a, b Importance) int {
-		return cmp.Or(cmp.Compare(b.Explained, a.Explained), cmp.Compare(a.Parameter, b.Parameter))
-	})
 	return list
 }
 

@@ -32,38 +32,108 @@ var deadInfo = app.Info{Role: access.Console, Output: app.List, Names: "the numb
 }
 
 func newDead(a *app.App) *cobra.Command {
-	list := func(cmd *cobra.Command, _ []string) error {
-		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-			deadLetters, err := replay.DeadLetters(ctx, bus)
-			if err != nil {
-				return err
-			}
-			names := make([]string, len(deadLetters))
-			for i, d := range deadLetters {
-				names[i] = strconv.FormatUint(d.Number, 10)
-			}
-			return a.PrintList(app.Listing{Lines: deadLetters, Names: names, Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
-		})
-	}
 	cmd := &cobra.Command{
 		Use:         "dead",
 		GroupID:     app.Look,
 		Annotations: deadInfo.Annotations(),
 		Short:       "List, retry and drop dead letters",
-		Long:        "Lists the messages that could not be handled, each with the reason. Subcommands show, retry and drop them.",
+		Long:        "Lists the messages that could not be handled, each with the reason. Subcommands group, show, retry and drop them.",
 		Example: "  stoker dead\n" +
+			"  stoker dead groups\n" +
 			"  stoker dead -o json | jq length",
 		Args: app.NoArguments,
-		RunE: list,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), a, deadFilter{}) },
 	}
-	cmd.AddCommand(
-		&cobra.Command{
-			Use: "list", Annotations: deadInfo.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments, RunE: list,
-			Example: "  stoker dead list\n  stoker dead list -o name | xargs stoker dead retry",
-		},
-		newDeadShow(a), newDeadRetry(a), newDeadDrop(a),
-	)
+	cmd.AddCommand(newDeadList(a), newDeadGroups(a), newDeadShow(a), newDeadRetry(a), newDeadDrop(a))
 	return cmd
+}
+
+func newDeadList(a *app.App) *cobra.Command {
+	var only deadFilter
+	cmd := &cobra.Command{
+		Use: "list", Annotations: deadInfo.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), a, only) },
+		Example: "  stoker dead list\n  stoker dead list --pipeline penguin\n" +
+			"  stoker dead list --group 3fa1c07b52   # as `stoker dead groups` names it\n" +
+			"  stoker dead list -o name | xargs stoker dead retry",
+	}
+	only.addTo(a, cmd, "list only those")
+	return cmd
+}
+
+// deadFilter selects dead letters; the zero value selects all.
+type deadFilter struct{ pipeline, group string }
+
+func (f *deadFilter) addTo(a *app.App, cmd *cobra.Command, what string) {
+	a.AddPipelineFlag(cmd, &f.pipeline, what+" of this pipeline")
+	cmd.Flags().StringVar(&f.group, "group", "", what+" of this group of `stoker dead groups`")
+}
+
+func (f deadFilter) selects(line replay.DeadLetter) bool {
+	return (f.pipeline == "" || line.Pipeline == f.pipeline) && (f.group == "" || line.Group() == f.group)
+}
+
+// of returns the selected dead letters. A group that has none is an error, because its name may be
+// mistyped.
+func (f deadFilter) of(all []replay.DeadLetter) ([]replay.DeadLetter, error) {
+	if f.group != "" && !slices.ContainsFunc(all, func(line replay.DeadLetter) bool { return line.Group() == f.group }) {
+		return nil, exit.NotFound(fmt.Errorf("no dead letter is in group %s: `stoker dead groups` lists the groups", f.group))
+	}
+	return slices.DeleteFunc(all, func(line replay.DeadLetter) bool { return !f.selects(line) }), nil
+}
+
+func listDead(ctx context.Context, a *app.App, only deadFilter) error {
+	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
+		deadLetters, err := replay.DeadLetters(ctx, bus)
+		if err == nil {
+			deadLetters, err = only.of(deadLetters)
+		}
+		if err != nil {
+			return err
+		}
+		names := make([]string, len(deadLetters))
+		for i, d := range deadLetters {
+			names[i] = strconv.FormatUint(d.Number, 10)
+		}
+		return a.PrintList(app.Listing{Lines: deadLetters, Names: names, Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
+	})
+}
+
+func newDeadGroups(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "groups",
+		Annotations: app.Info{Role: access.Console, Output: app.List, Names: "the group",
+			Always: "group kind reason count first last pipelines numbers",
+		}.Annotations(),
+		Short: "Group dead letters by reason, largest group first",
+		Long: "Groups dead letters whose kind and first line of the reason are equal apart from numbers and hexadecimal ids, which are shown\n" +
+			"as #, and the name of the run. --group of `stoker dead list`, `retry` and `drop` takes the name of a group, which depends only on that.",
+		Example: "  stoker dead groups\n" +
+			"  stoker dead retry --group 3fa1c07b52",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				deadLetters, err := replay.DeadLetters(ctx, bus)
+				if err != nil {
+					return err
+				}
+				groups := replay.Groups(deadLetters)
+				names := make([]string, len(groups))
+				for i := range groups {
+					groups[i].Reason = mask.Text(groups[i].Reason)
+					names[i] = groups[i].ID
+				}
+				return a.PrintList(app.Listing{Lines: groups, Names: names, Table: func(w io.Writer, _ bool) { deadGroupsTable(w, groups) }})
+			})
+		},
+	}
+}
+
+func deadGroupsTable(w io.Writer, groups []replay.Group) {
+	terminal.Row(w, "GROUP", "COUNT", "NEWEST", "KIND", "PIPELINES", "REASON")
+	for _, g := range groups {
+		terminal.Row(w, g.ID, g.Count, g.Last.Local().Format(time.DateTime), g.Kind, strings.Join(g.Pipelines, ", "), g.Reason)
+	}
 }
 
 func newDeadShow(a *app.App) *cobra.Command {
@@ -193,8 +263,9 @@ func newDeadDrop(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.DeadNumbers,
 		Short:             "Delete dead letters",
-		Example:           "  stoker dead drop 3\n" + "  stoker dead drop --all --pipeline penguin",
-		Long:              "Deletes dead letters permanently. Events stay in the log, and outcomes of jobs do not change.",
+		Example: "  stoker dead drop 3\n" + "  stoker dead drop --group 3fa1c07b52   # as `stoker dead groups` names it\n" +
+			"  stoker dead drop --all --pipeline penguin",
+		Long: "Deletes dead letters permanently. Events stay in the log, and outcomes of jobs do not change.",
 	}, func(ctx context.Context, bus events.Bus) (settle, error) {
 		return settle{"dropped", func(line replay.DeadLetter) error {
 			// Somebody else dropped it first.
@@ -215,21 +286,22 @@ type settle struct {
 // newDeadSettle completes a command that settles the dead letters that its arguments or flags name.
 func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, events.Bus) (settle, error)) *cobra.Command {
 	var all bool
-	var pipelineName string
+	var only deadFilter
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		numbers, err := parseNumbers(args)
 		if err != nil {
 			return err
 		}
-		if all == (len(args) > 0) || pipelineName != "" && !all {
-			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, optionally with --pipeline"))
+		several := all || only.group != ""
+		if several == (len(args) > 0) || only.pipeline != "" && !several {
+			return exit.Usage(errors.New("expected numbers from `stoker dead`, --group, or --all, the last two optionally with --pipeline"))
 		}
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 			how, err := open(ctx, bus)
 			if err != nil {
 				return err
 			}
-			lines, err := chosen(ctx, bus, numbers, all, pipelineName)
+			lines, err := chosen(ctx, bus, numbers, only)
 			if err != nil {
 				return err
 			}
@@ -237,19 +309,19 @@ func newDeadSettle(a *app.App, cmd *cobra.Command, open func(context.Context, ev
 		})
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all dead letters")
-	a.AddPipelineFlag(cmd, &pipelineName, "with --all: only those of this pipeline")
+	only.addTo(a, cmd, "only those")
 	return cmd
 }
 
-func chosen(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64, all bool, pipelineName string) ([]replay.DeadLetter, error) {
-	if !all {
+func chosen(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64, only deadFilter) ([]replay.DeadLetter, error) {
+	if len(numbers) > 0 {
 		return pickDeadLetters(ctx, bus, numbers)
 	}
 	lines, err := replay.DeadLetters(ctx, bus)
-	if pipelineName == "" {
-		return lines, err
+	if err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(lines, func(line replay.DeadLetter) bool { return line.Pipeline != pipelineName }), err
+	return only.of(lines)
 }
 
 // settleAll settles each dead letter, continues after a failure, and prints a result for each.
