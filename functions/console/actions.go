@@ -20,11 +20,13 @@ type action func(r *http.Request) (then template.URL, err error)
 
 func (c *Console) actions() map[string]action {
 	return map[string]action{
-		"/cancel":     c.cancelRun,
-		"/rerun":      c.rerun,
-		"/pause":      c.gateAction(dispatch.Pause),
-		"/resume":     c.gateAction(dispatch.Resume),
-		"/dead/retry": c.deadAction(c.retry),
+		"/cancel":          c.cancelRun,
+		"/rerun":           c.rerun,
+		"/pause":           c.gateAction(dispatch.Pause),
+		"/resume":          c.gateAction(dispatch.Resume),
+		"/dead/retry":      c.deadAction(c.retry),
+		"/dead/retry-many": c.batchAction(doRetry),
+		"/dead/drop-many":  c.batchAction(doDrop),
 		"/dead/drop": c.deadAction(func(ctx context.Context, deadLetter events.DeadLetter) error {
 			return c.opts.Bus.DeleteDeadLetter(ctx, deadLetter.Sequence)
 		}),

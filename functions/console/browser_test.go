@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for _, path := range []string{
 		"/runs", "/runs?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
-		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead?by=letter", "/dead/ask?do=retry", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/lineage?pipeline=penguin&run=run-0001", "/token", "/runs?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)
@@ -220,6 +221,27 @@ func TestBrowserPressesRerun(t *testing.T) {
 	join, err := runs.Open(w.bus, runs.Options{}).Join(t.Context(), runs.Key{Pipeline: "penguin", Run: "given-up-2"})
 	if err != nil || join.Current().Revision != 3 {
 		t.Errorf("%+v, %v", join, err)
+	}
+}
+
+// TestBrowserRetriesAGroup follows a group of dead letters from the list through the question to
+// the end of the batch.
+func TestBrowserRetriesAGroup(t *testing.T) {
+	b := openBrowser(t)
+	w, bus := setupRetried(t)
+	w.deadLetters(events.FailureModule, "boom 1", "boom 2", "boom 3", "another")
+	group := regexp.MustCompile(`href="/dead(\?group=[0-9a-f]+)"`).FindStringSubmatch(w.sees("/dead", "boom #", "another"))[1]
+	pressed := ask[struct {
+		URL, Text string
+		Errors    []string
+	}](t, b, "-shots", os.Getenv("STOKER_SHOTS"), "-press", "Retry 3 dead letters", "-token", token, "-watch", "Retried 3 of 3 dead letters", w.url+"/dead/ask"+group+"&do=retry")
+	if !strings.HasPrefix(pressed.URL, w.url+"/dead/batch?id=") || len(pressed.Errors) > 0 {
+		t.Errorf("%+v", pressed)
+	}
+	for run, n := range map[string]int{"run-1": 1, "run-2": 1, "run-3": 1, "run-4": 0} {
+		if bus.enqueued[run] != n {
+			t.Errorf("the job of %s was enqueued %d times, want %d", run, bus.enqueued[run], n)
+		}
 	}
 }
 

@@ -51,6 +51,7 @@ type Console struct {
 	pages   *template.Template
 	shared  *shared
 	sparks  *sparkBook
+	batches *batches
 	handler http.Handler
 
 	sessions *sessions
@@ -79,6 +80,7 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
+	c.batches = newBatches()
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.Change(func(*runs.Index) {}) })

@@ -81,7 +81,7 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	w := setup(t, nil)
 	w.publish(ready("monday"))
 	w.dispatched() // the pipeline does not exist: the event is dead-lettered
-	w.sees("/dead", "monday", "expected the name of an applied pipeline")
+	w.sees("/dead?by=letter", "monday", "expected the name of an applied pipeline")
 	_, body := w.get("/dead-letter?number=1")
 	for _, text := range []string{"s3://bkt/graph", "events.transform-ready.penguin.monday", "dead retry 1"} {
 		if !strings.Contains(body, text) {

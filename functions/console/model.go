@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/admin/replay"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -25,6 +24,7 @@ type model struct {
 	reports   map[key]*reported
 	curved    []key // runs with curves, the most recently updated last
 	dead      deadLetters
+	deadRead  deadReader
 }
 
 // reported has the reports of the jobs of a run.
@@ -32,12 +32,6 @@ type reported struct {
 	progress *events.Progress // the last one, while the run is in progress
 	pace     pace
 	curves   chart.Curves
-}
-
-// deadLetters are all dead letters.
-type deadLetters struct {
-	count  int
-	newest map[key]uint64 // number of a run's newest dead letter
 }
 
 func newModel(bus events.Bus, limit int) *model {
@@ -51,6 +45,7 @@ func (c *Console) follow(ctx context.Context) error {
 		More: map[string]func(context.Context) error{
 			events.StreamDead: c.model.followDead,
 			"sparks":          func(ctx context.Context) error { c.sparks.run(ctx); return nil },
+			"batches":         c.runBatches,
 		},
 		Away: func(part string, err error) {
 			c.opts.Logger.Warn("part of the bus not followed; retrying", "part", part, "error", err)
@@ -160,42 +155,6 @@ func (m *model) states(x *runs.Index) []runs.Summary {
 		_, all[i].Updated = m.reportOf(all[i])
 	}
 	return all
-}
-
-// deadPause is how often dead letters are listed, because they are not announced.
-const deadPause = 10 * time.Second
-
-// followDead lists the dead letters repeatedly, until ctx ends.
-func (m *model) followDead(ctx context.Context) error {
-	for {
-		if err := m.readDead(ctx); err != nil {
-			return err
-		}
-		m.MarkRead(events.StreamDead)
-		if !sleep(ctx, deadPause) {
-			return nil
-		}
-	}
-}
-
-// readDead lists the dead letters once.
-func (m *model) readDead(ctx context.Context) error {
-	now := deadLetters{newest: map[key]uint64{}}
-	for deadLetter, err := range m.deadQueue.DeadLetters(ctx) {
-		if err != nil {
-			return err
-		}
-		now.count++
-		if pipeline, run := replay.RunOf(deadLetter); run != "" {
-			now.newest[key{Pipeline: pipeline, Run: run}] = deadLetter.Sequence
-		}
-	}
-	same := false
-	m.View(func(*runs.Index) { same = m.dead.count == now.count && maps.Equal(m.dead.newest, now.newest) })
-	if !same {
-		m.Change(func(*runs.Index) { m.dead = now })
-	}
-	return nil
 }
 
 // sleep returns false if ctx ended first.

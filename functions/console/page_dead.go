@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bytes"
 	"encoding/json"
@@ -18,29 +19,60 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// deadView is the list of dead letters.
+// deadView is the list of dead letters: of their groups, or of the letters.
 type deadView struct {
-	DeadLetters []deadLetterLine
-	Leaf        leaf
-	Query       string
+	Filter           deadFilter
+	Kinds, Pipelines []string // that can be chosen
+	Total, Matching  int      // letters
+	Older            int      // letters that are not listed
+	ByReason         bool     // Groups is shown, else Letters
+	ReasonURL        template.URL
+	LettersURL       template.URL
+	Groups           []deadGroupLine
+	Group            *deadGroupLine // the chosen one; nil: none is
+	Letters          []deadLetterLine
+	Retry, Drop      template.URL // address of the question about all that match
+	Leaf             leaf
 }
 
-// deadLetterLine is one row of the table.
+// deadGroupLine is one group of the list.
+type deadGroupLine struct {
+	replay.Group
+	URL, Retry, Drop template.URL
+}
+
+// deadLetterLine is one letter of the list.
 type deadLetterLine struct {
-	events.DeadLetter
-	Pipeline, Run string
-	URL, RunURL   template.URL
-	Why           string
-	// Revision of the pipeline that a retry uses; 0: the message is an event, whose retry uses the
-	// applied one.
-	Revision uint64
-	Applied  uint64 // the revision that is applied now; 0: none is
+	deadEntry
+	URL, RunURL template.URL
+	Applied     uint64 // the revision that is applied now; 0: none is
 }
 
 // Rerun returns the button that starts the inputs of the run again.
 func (l deadLetterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
 
-const deadLettersPerPage = 50
+// deadFilter selects dead letters; its zero value selects all.
+type deadFilter struct{ Query, Kind, Pipeline, Group string }
+
+func deadFilterOf(r *http.Request) deadFilter {
+	return deadFilter{strings.TrimSpace(r.FormValue("q")), r.FormValue("kind"), r.FormValue("pipeline"), r.FormValue("group")}
+}
+
+func (f deadFilter) matches(e deadEntry) bool {
+	query := strings.ToLower(f.Query)
+	return (f.Kind == "" || f.Kind == string(e.Kind)) && (f.Pipeline == "" || f.Pipeline == e.Pipeline) && (f.Group == "" || f.Group == e.Group) &&
+		(query == "" || strings.Contains(strings.ToLower(e.Run+" "+e.Pipeline+" "+e.Why+" "+string(e.Kind)), query))
+}
+
+// link returns an address with the filter and more parameters.
+func (f deadFilter) link(path string, more ...string) template.URL {
+	return link(path, append([]string{"q", f.Query, "kind", f.Kind, "pipeline", f.Pipeline, "group", f.Group}, more...)...)
+}
+
+const (
+	deadLettersPerPage = 50
+	deadGroupsPerPage  = 30
+)
 
 func (c *Console) deadPage() page {
 	return page{
@@ -49,49 +81,109 @@ func (c *Console) deadPage() page {
 	}
 }
 
-// deadView lists dead letters, the newest first.
+// deadView lists the groups of dead letters, the largest first; of one group, or if the address
+// asks for letters, the letters, the newest first.
 func (c *Console) deadView(r *http.Request) (view deadView, err error) {
-	view.Query = r.FormValue("q")
-	var all []deadLetterLine
-	for deadLetter, err := range c.opts.Bus.DeadLetters(r.Context()) {
-		if err != nil {
-			return view, err
-		}
-		if line := c.lineOf(deadLetter); line.matches(view.Query) {
-			all = append(all, line)
-		}
+	all, err := c.model.freshDead(r.Context())
+	if err != nil {
+		return view, err
 	}
-	slices.SortFunc(all, func(a, b deadLetterLine) int { return cmp.Compare(b.Sequence, a.Sequence) })
-	view.DeadLetters, view.Leaf = leafOf(r, all, deadLettersPerPage)
+	f := deadFilterOf(r)
+	view = deadView{Filter: f, Total: all.count, Older: all.count - len(all.entries)}
+	view.ByReason = f.Group == "" && r.FormValue("by") != "letter"
+	view.ReasonURL, view.LettersURL = f.link("/dead"), f.link("/dead", "by", "letter")
+	view.Retry, view.Drop = f.link("/dead/ask", "do", doRetry), f.link("/dead/ask", "do", doDrop)
+	view.Kinds, view.Pipelines = choicesOf(all.entries)
+	matching := slices.Collect(func(yield func(deadEntry) bool) {
+		for _, e := range all.entries {
+			if f.matches(e) && !yield(e) {
+				return
+			}
+		}
+	})
+	view.Matching = len(matching)
+	groups := deadGroups(matching, f)
+	if view.ByReason {
+		view.Groups, view.Leaf = leafOf(r, groups, deadGroupsPerPage)
+		return view, nil
+	}
+	if f.Group != "" && len(groups) > 0 {
+		view.Group = &groups[0]
+	}
+	shown, at := leafOf(r, matching, deadLettersPerPage)
+	for _, e := range shown {
+		view.Letters = append(view.Letters, c.lineOf(e))
+	}
+	view.Leaf = at
 	return view, nil
 }
 
-func (c *Console) lineOf(deadLetter events.DeadLetter) deadLetterLine {
-	line := deadLetterLine{DeadLetter: deadLetter, URL: link("/dead-letter", "number", strconv.FormatUint(deadLetter.Sequence, 10))}
-	line.Pipeline, line.Run = replay.RunOf(deadLetter)
-	if line.Run != "" {
-		line.RunURL = link("/run", "pipeline", line.Pipeline, "run", line.Run)
+// choicesOf returns the kinds and the pipelines of dead letters, sorted.
+func choicesOf(all []deadEntry) (kinds, pipelines []string) {
+	kindSet, pipelineSet := map[string]bool{}, map[string]bool{}
+	for _, e := range all {
+		kindSet[string(e.Kind)] = true
+		if e.Pipeline != "" {
+			pipelineSet[e.Pipeline] = true
+		}
 	}
-	if job, ok := replay.JobOf(deadLetter); ok {
-		line.Revision = job.Revision
-	}
-	c.model.View(func(x *runs.Index) {
-		applied, _ := x.Pipeline(line.Pipeline)
-		line.Applied = applied.Revision
-	})
-	line.Why = mask.Text(runs.FirstLine(deadLetter.Reason.Message))
-	return line
+	return slices.Sorted(maps.Keys(kindSet)), slices.Sorted(maps.Keys(pipelineSet))
 }
 
-func (l deadLetterLine) matches(query string) bool {
-	query = strings.ToLower(strings.TrimSpace(query))
-	return query == "" || strings.Contains(strings.ToLower(l.Run+" "+l.Pipeline+" "+l.Reason.Message+" "+string(l.Reason.Kind)), query)
+// deadGroups groups dead letters as replay.Groups does.
+func deadGroups(all []deadEntry, f deadFilter) []deadGroupLine {
+	byID := map[string]*deadGroupLine{}
+	for _, e := range all {
+		g := byID[e.Group]
+		if g == nil {
+			f.Group = e.Group
+			g = &deadGroupLine{URL: f.link("/dead"), Retry: f.link("/dead/ask", "do", doRetry), Drop: f.link("/dead/ask", "do", doDrop)}
+			g.Group = replay.Group{ID: e.Group, Kind: e.Kind, Reason: e.Pattern, First: e.Stored}
+			byID[e.Group] = g
+		}
+		g.Add(e.Number, e.Pipeline, e.Stored)
+	}
+	groups := make([]deadGroupLine, 0, len(byID))
+	for _, g := range byID {
+		groups = append(groups, *g)
+	}
+	slices.SortFunc(groups, func(a, b deadGroupLine) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), cmp.Compare(a.ID, b.ID))
+	})
+	return groups
+}
+
+// maxPipelineNames is how many pipelines of a group are named.
+const maxPipelineNames = 4
+
+// Named returns the first pipelines of the group.
+func (g deadGroupLine) Named() []string { return g.Pipelines[:min(len(g.Pipelines), maxPipelineNames)] }
+
+// Unnamed returns the number of its other pipelines.
+func (g deadGroupLine) Unnamed() int { return max(0, len(g.Pipelines)-maxPipelineNames) }
+
+// Spread reports whether the letters are from different times.
+func (g deadGroupLine) Spread() bool { return g.Last.Sub(g.First) > time.Minute }
+
+func (c *Console) lineOf(e deadEntry) deadLetterLine {
+	line := deadLetterLine{deadEntry: e, URL: link("/dead-letter", "number", strconv.FormatUint(e.Number, 10))}
+	if e.Run != "" {
+		line.RunURL = link("/run", "pipeline", e.Pipeline, "run", e.Run)
+	}
+	c.model.View(func(x *runs.Index) {
+		applied, _ := x.Pipeline(e.Pipeline)
+		line.Applied = applied.Revision
+	})
+	return line
 }
 
 // deadLetterView is one dead letter.
 type deadLetterView struct {
 	deadLetterLine
+	Field   string // of the message, that the reason names
+	Subject string // of the message
 	Message string // the whole reason
+	Alike   template.URL
 	Headers []nameValue
 	Body    string
 	Causes  []causeView
@@ -122,7 +214,11 @@ func (c *Console) deadLetterPage() page {
 }
 
 func (c *Console) deadLetterView(deadLetter events.DeadLetter) deadLetterView {
-	view := deadLetterView{deadLetterLine: c.lineOf(deadLetter), Message: mask.Text(runs.PlainText(deadLetter.Reason.Message)), Body: bodyText(deadLetter.Message)}
+	view := deadLetterView{
+		deadLetterLine: c.lineOf(deadEntryOf(deadLetter)), Message: mask.Text(runs.PlainText(deadLetter.Reason.Message)), Body: bodyText(deadLetter.Message),
+		Field: deadLetter.Reason.Field, Subject: deadLetter.Message.Subject,
+	}
+	view.Alike = link("/dead", "group", view.Group)
 	for _, name := range slices.Sorted(maps.Keys(deadLetter.Message.Header)) {
 		value := strings.Join(deadLetter.Message.Header[name], ", ")
 		if mask.Name(name) {

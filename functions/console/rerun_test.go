@@ -48,7 +48,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if strings.Contains(config, "hunter2") {
 		t.Error("the configuration shows a secret")
 	}
-	for _, path := range []string{page, "/dead-letter?number=1", "/dead"} {
+	for _, path := range []string{page, "/dead-letter?number=1", "/dead?by=letter"} {
 		if _, body := w.get(path, w.trusted); !strings.Contains(body, `action="/rerun"`) || !strings.Contains(body, "Rerun with revision 2") {
 			t.Errorf("%s offers no rerun", path)
 		}

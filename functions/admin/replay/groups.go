@@ -102,7 +102,7 @@ func ReasonPattern(reason, run string) string {
 		}
 		return word
 	})
-	return number.ReplaceAllString(line, "#")
+	return strings.ReplaceAll(number.ReplaceAllString(line, "#"), "s#://", "s3://")
 }
 
 // withoutName replaces a run's name where it is a word of its own.
