@@ -95,9 +95,6 @@ const (
 	StrategyTPU         = "tpu" // TPUStrategy: the TPU that TPU_NAME names, or that of this machine
 )
 
-// Strategies returns the values allowed in Assignment.Strategy.
-func Strategies() []string { return []string{StrategyMirrored, StrategyMultiWorker, StrategyTPU} }
-
 // MaxWorkers keeps a typing error from overloading a machine: each worker is a process with its own
 // TensorFlow.
 const MaxWorkers = 64

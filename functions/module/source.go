@@ -14,7 +14,7 @@ type Source struct {
 	// address (s3://...) where a pipeline names it. A Go program is a folder of source or a built
 	// binary. A TFX module is a .py file, a folder, or an archive (.zip, .whl, .tar.gz, .tgz) of
 	// one with siblings.
-	Path string `json:"path" jsonschema:"required,description=builtin:<name>\\, or a file\\, directory or archive on the worker's machine or at an address in the store"`
+	Path string `json:"path" jsonschema:"required,minLength=1,description=builtin:<name>\\, or a file\\, directory or archive on the worker's machine or at an address in the store"`
 
 	// For TFX modules only.
 

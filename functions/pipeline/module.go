@@ -61,12 +61,6 @@ func (r *report) module(m Module) {
 	if strings.Contains(m.Python, "://") {
 		r.add("module.python", "expected an interpreter or an environment's folder on the worker, got %q", shorten(m.Python))
 	}
-	if m.Keras != "" {
-		r.oneOf("module.keras", m.Keras, module.KerasAuto, module.Keras2, module.Keras3)
-	}
-	if m.Autograph != "" {
-		r.oneOf("module.autograph", m.Autograph, module.AutographUser, module.AutographAll)
-	}
 	for i, requirement := range m.Requirements {
 		at := fmt.Sprintf("module.requirements[%d]", i)
 		if _, err := module.ParseRequirement(requirement); err != nil {

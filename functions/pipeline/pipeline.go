@@ -97,8 +97,9 @@ func (p Pipeline) JSON() ([]byte, error) {
 // Concurrency limits how many runs of a pipeline are processed at once. Further runs wait, oldest
 // first (functions/dispatch/join.Admission).
 type Concurrency struct {
-	Runs   int    `json:"runs"`
-	Newest string `json:"newest"`
+	// At most so many that the list of concurrent runs fits one entry of a KV bucket.
+	Runs   int    `json:"runs" jsonschema:"required,minimum=1,maximum=1000,description=Number of runs in progress"`
+	Newest string `json:"newest" jsonschema:"enum=queue,enum=supersede,default=queue,description=What a run does that becomes ready: queue behind the waiting runs\\, or supersede them"`
 }
 
 // The effect of a run that becomes ready on the runs that wait.
@@ -107,9 +108,6 @@ const (
 	// They end, cancelled, and it takes their place; running ones continue.
 	NewestSupersede = "supersede"
 )
-
-// maxRuns keeps the list of concurrent runs short enough for one entry of a KV bucket.
-const maxRuns = 1000
 
 // long accepts `concurrency: 1` for `concurrency: {runs: 1}`.
 func (c *Concurrency) long(n node) (node, error) {
@@ -121,14 +119,4 @@ func (c *Concurrency) long(n node) (node, error) {
 
 func (c *Concurrency) forms() string {
 	return "a number of runs or a mapping like {runs: 1, newest: supersede}"
-}
-
-func (r *report) concurrency(c *Concurrency) {
-	if c == nil {
-		return
-	}
-	if c.Runs < 1 || c.Runs > maxRuns {
-		r.add("concurrency.runs", "expected 1 to %d, got %d", maxRuns, c.Runs)
-	}
-	r.oneOf("concurrency.newest", c.Newest, NewestQueue, NewestSupersede)
 }

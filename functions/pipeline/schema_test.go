@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -13,6 +15,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -40,6 +43,43 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	if !bytes.Equal(got, pipeline.Schema()) {
 		t.Error("Schema is another one than the file")
 	}
+}
+
+// A tag can't name a constant.
+func TestTheTagsAllowTheValuesOfTheConstants(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		of    any
+		field string
+		words []string
+	}{
+		{pipeline.Trainer{}, "Hyperparameters", []string{pipeline.HyperparametersNone, pipeline.HyperparametersRun, pipeline.HyperparametersLatest, pipeline.HyperparametersAuto}},
+		{pipeline.Trainer{}, "Model", []string{pipeline.ModelSaved, pipeline.ModelAny}},
+		{pipeline.Resources{}, "Strategy", []string{module.StrategyMirrored, module.StrategyMultiWorker, module.StrategyTPU}},
+		{pipeline.Tuner{}, "OnFailed", []string{pipeline.OnFailedLatest, pipeline.OnFailedFail}},
+		{pipeline.Concurrency{}, "Newest", []string{pipeline.NewestQueue, pipeline.NewestSupersede}},
+		{pipeline.Algorithm{}, "Acquisition", []string{tune.LogEI, tune.UCB}},
+		{pipeline.Objective{}, "Direction", []string{string(tune.Min), string(tune.Max)}},
+		{pipeline.Stopping{}, "Rule", []string{tune.Median, tune.Percentile, pipeline.StoppingNone}},
+		{module.Source{}, "Keras", []string{module.KerasAuto, module.Keras2, module.Keras3}},
+		{module.Source{}, "Autograph", []string{module.AutographUser, module.AutographAll}},
+	} {
+		if tag, want := tagOf(t, test.of, test.field), "enum="+strings.Join(test.words, ",enum=")+","; !strings.HasPrefix(tag, want) {
+			t.Errorf("the tag of %T.%s is %s, want %s", test.of, test.field, tag, want)
+		}
+	}
+	if tag, want := tagOf(t, pipeline.Resources{}, "Workers"), fmt.Sprintf("maximum=%d,", module.MaxWorkers); !strings.Contains(tag, want) {
+		t.Errorf("the tag of Workers is %s, want %s", tag, want)
+	}
+}
+
+func tagOf(t *testing.T, of any, name string) string {
+	t.Helper()
+	field, ok := reflect.TypeOf(of).FieldByName(name)
+	if !ok {
+		t.Fatalf("%T has no field %s", of, name)
+	}
+	return field.Tag.Get("jsonschema")
 }
 
 // The schema accepts everything that Parse accepts, except keys without a value; it rejects the
@@ -114,108 +154,99 @@ func plain(t *testing.T, text string) any {
 	return value
 }
 
-// concurrency has a short form, which reflection does not find.
-func concurrency() *jsonschema.Schema {
-	number := &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "1000"}
-	properties := jsonschema.NewProperties()
-	properties.Set("runs", described(number, "Number of runs in progress"))
-	properties.Set("newest", &jsonschema.Schema{Type: "string", Enum: []any{"queue", "supersede"}, Default: "queue",
-		Description: "What a run does that becomes ready: queue behind the waiting runs, or supersede them"})
-	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"runs"}, AdditionalProperties: jsonschema.FalseSchema}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{number, long}}
-}
-
-// skew has a short form too.
-func skew() *jsonschema.Schema {
-	word := &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "on"}
-	properties := jsonschema.NewProperties()
-	properties.Set("check", described(word, "off: no comparison"))
-	properties.Set("rows", &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "100000", Default: 100,
-		Description: "Largest number of evaluation rows that are compared"})
-	properties.Set("tolerance", &jsonschema.Schema{Type: "number", Minimum: "0", Default: json.Number("1e-5"),
-		Description: "Largest difference of two answers: this much, plus this share of the largest number of the output. A greater difference fails the job"})
-	long := &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: jsonschema.FalseSchema}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, long}}
-}
-
-// moduleForms: a module may be a string.
-func moduleForms() *jsonschema.Schema {
-	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(module.Source{})
-	long.Version, long.ID = "", ""
-	if keras, ok := long.Properties.Get("keras"); ok { // YAML parses 3 as a number
-		keras.Type, keras.Enum = "", []any{"auto", "2", "3", 2, 3}
-	}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, long}}
-}
-
-// exportForms: an export may be a string.
-func exportForms() *jsonschema.Schema {
-	format := &jsonschema.Schema{Type: "string", Enum: []any{"tflite", "tflite-float16", "tflite-int8", "onnx"}}
-	properties := jsonschema.NewProperties()
-	properties.Set("format", described(format, "Name of the format"))
-	properties.Set("required", &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "off",
-		Description: "on: the job of a TFX module fails if its model can't be written in this format. off: the model is published without it, and a note says so"})
-	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"format"}, AdditionalProperties: jsonschema.FalseSchema}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{format, long}}
-}
-
-// args may be a text, TFX's message, which reflection does not find.
-func args() *jsonschema.Schema {
-	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
-	long.Version, long.ID = "", ""
-	text := &jsonschema.Schema{Type: "string", Description: "TFX's message as JSON or text: num_steps: 100 splits: 'train'"}
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{long, text}}
-}
-
 func reflected(t *testing.T) []byte {
 	t.Helper()
-	reflector := jsonschema.Reflector{
-		Anonymous:                  true,
-		DoNotReference:             true,
-		RequiredFromJSONSchemaTags: true,
-		Mapper: func(of reflect.Type) *jsonschema.Schema {
-			switch of {
-			case reflect.TypeFor[pipeline.Size]():
-				return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)? ?([TGMK]i|[TGMk])?B$`}
-			case reflect.TypeFor[pipeline.Switch]():
-				return &jsonschema.Schema{Enum: []any{"on", "off", true, false}}
-			case reflect.TypeFor[pipeline.Expiry]():
-				return &jsonschema.Schema{Type: "string", Pattern: `^(never|([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*)$`, MinLength: new(uint64(2))}
-			case reflect.TypeFor[pipeline.Args]():
-				return args()
-			case reflect.TypeFor[pipeline.Module]():
-				return moduleForms()
-			case reflect.TypeFor[pipeline.Concurrency]():
-				return concurrency()
-			case reflect.TypeFor[pipeline.Export]():
-				return exportForms()
-			case reflect.TypeFor[pipeline.Skew]():
-				return skew()
-			case reflect.TypeFor[pipeline.Duration]():
-				return &jsonschema.Schema{Type: "string", Pattern: "^" + duration + "$", MinLength: new(uint64(2))}
-			case reflect.TypeFor[pipeline.When]():
-				return whenForms()
-			case reflect.TypeFor[pipeline.Algorithm]():
-				return algorithmForms()
-			case reflect.TypeFor[pipeline.Objectives]():
-				return objectiveForms()
-			case reflect.TypeFor[pipeline.Stopping]():
-				return stoppingForms()
-			}
-			return nil
-		},
-	}
-	schema := reflector.Reflect(&pipeline.Pipeline{})
+	schema := full[pipeline.Pipeline]()
 	trainer, _ := schema.Properties.Get("trainer")
 	waitFor, _ := trainer.Properties.Get("wait_for")
-	for _, word := range events.WaitWords() {
-		waitFor.Items.Enum = append(waitFor.Items.Enum, word)
-	}
-	schema.ID = "https://stoker.dev/schema/pipeline.v1.json"
+	waitFor.Items.Enum = words(events.WaitWords())
+	schema.Version, schema.ID = jsonschema.Version, "https://stoker.dev/schema/pipeline.v1.json"
 	schema.Title = "Pipeline"
 	text, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return append(text, '\n')
+}
+
+// full returns the schema of T without its short forms.
+func full[T any]() *jsonschema.Schema {
+	reflector := jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
+		if t == reflect.TypeFor[T]() {
+			return nil
+		}
+		return special(t)
+	}}
+	schema := reflector.Reflect(new(T))
+	schema.Version, schema.ID = "", ""
+	return schema
+}
+
+const duration = `([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*`
+
+// special returns the schema of a type that reflection does not find; nil for other types.
+func special(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[pipeline.Size]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)? ?([TGMK]i|[TGMk])?B$`}
+	case reflect.TypeFor[pipeline.Switch]():
+		return &jsonschema.Schema{Enum: []any{"on", "off", true, false}}
+	case reflect.TypeFor[pipeline.Expiry]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^(never|` + duration + `)$`, MinLength: new(uint64(2))}
+	case reflect.TypeFor[pipeline.Duration]():
+		return &jsonschema.Schema{Type: "string", Pattern: "^" + duration + "$", MinLength: new(uint64(2))}
+	case reflect.TypeFor[pipeline.Args]():
+		text := &jsonschema.Schema{Type: "string", Description: "TFX's message as JSON or text: num_steps: 100 splits: 'train'"}
+		return oneOf(full[pipeline.Args](), text)
+	case reflect.TypeFor[pipeline.When]():
+		return when()
+	case reflect.TypeFor[pipeline.Module]():
+		long := full[module.Source]()
+		keras, _ := long.Properties.Get("keras")
+		keras.Type, keras.Enum = "", append(keras.Enum, 2, 3) // YAML parses 3 as a number
+		return short(long, "path", nil)
+	case reflect.TypeFor[pipeline.Concurrency]():
+		return short(full[pipeline.Concurrency](), "runs", nil)
+	case reflect.TypeFor[pipeline.Export]():
+		return short(full[pipeline.Export](), "format", module.Formats())
+	case reflect.TypeFor[pipeline.Skew]():
+		return short(full[pipeline.Skew](), "check", nil)
+	case reflect.TypeFor[pipeline.Algorithm]():
+		return short(full[pipeline.Algorithm](), "name", tune.Algorithms())
+	case reflect.TypeFor[pipeline.Stopping]():
+		return short(full[pipeline.Stopping](), "rule", nil)
+	case reflect.TypeFor[pipeline.Objectives]():
+		one := short(full[pipeline.Objective](), "name", nil)
+		list := &jsonschema.Schema{Type: "array", Items: one, Description: "Several metrics, of which the Pareto set is searched for"}
+		return oneOf(append(one.OneOf, list)...)
+	}
+	return nil
+}
+
+func when() *jsonschema.Schema {
+	word := &jsonschema.Schema{Type: "string", Pattern: `^(never|always|changed|every: *` + duration + `)$`}
+	every := special(reflect.TypeFor[pipeline.Duration]())
+	every.Description = "Age of the last search from which a run searches again"
+	properties := jsonschema.NewProperties()
+	properties.Set("every", every)
+	return oneOf(word, &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: jsonschema.FalseSchema, Required: []string{"every"}})
+}
+
+func oneOf(forms ...*jsonschema.Schema) *jsonschema.Schema { return &jsonschema.Schema{OneOf: forms} }
+
+// short adds a short form: the value of one key, which is one of names if there are any.
+func short(long *jsonschema.Schema, key string, names []string) *jsonschema.Schema {
+	value, _ := long.Properties.Get(key)
+	value.Enum = append(value.Enum, words(names)...)
+	bare := *value
+	bare.Description, bare.Default = "", nil
+	return oneOf(&bare, long)
+}
+
+func words(names []string) []any {
+	var all []any
+	for _, name := range names {
+		all = append(all, name)
+	}
+	return all
 }

@@ -42,8 +42,8 @@ func TestAStrategyThatCanNotBeIsRefusedWhereItStands(t *testing.T) {
 	tests := []struct{ module, resources, want string }{
 		{"m.py", "{strategy: mirored}",
 			`p.yaml:3:23: trainer.resources.strategy: expected one of mirrored, multi_worker, tpu, got "mirored"; did you mean mirrored?`},
-		{"m.py", "{workers: 0}", `p.yaml:3:23: trainer.resources.workers: expected at least 1, got 0`},
-		{"m.py", "{workers: 65}", `p.yaml:3:23: trainer.resources.workers: expected at most 64, got 65`},
+		{"m.py", "{workers: 0}", `p.yaml:3:23: trainer.resources.workers: expected 1 to 64, got 0; default: 1`},
+		{"m.py", "{workers: 65}", `p.yaml:3:23: trainer.resources.workers: expected 1 to 64, got 65; default: 1`},
 		{"m.py", "{strategy: multi_worker}", `p.yaml:3:23: trainer.resources.strategy: multi_worker is for workers: 2 or more`},
 		{"m.py", "{workers: 2, strategy: tpu}",
 			`p.yaml:3:35: trainer.resources.strategy: tpu is for one process, and workers is 2: expected multi_worker`},

@@ -36,14 +36,14 @@ const FromLatest = "latest"
 
 // Algorithm selects the next trial. In a file a string stands for its name.
 type Algorithm struct {
-	Name          string  `json:"name,omitempty"` // "": the module's
-	MaxEpochs     int     `json:"max_epochs,omitempty"`
-	MinEpochs     int     `json:"min_epochs,omitempty"`
-	Factor        int     `json:"factor,omitempty"`
-	Iterations    int     `json:"iterations,omitempty"`
-	InitialPoints int     `json:"initial_points,omitempty"`
-	Acquisition   string  `json:"acquisition,omitempty"`
-	Beta          float64 `json:"beta,omitempty"`
+	Name          string  `json:"name,omitempty" jsonschema:"description=Name of the algorithm. Default: the module's"`
+	MaxEpochs     int     `json:"max_epochs,omitempty" jsonschema:"minimum=1,description=Epochs of a complete trial of hyperband\\, bohb and asha. A trial of fewer epochs has its share of num_steps. Default: 100"`
+	MinEpochs     int     `json:"min_epochs,omitempty" jsonschema:"minimum=1,description=Epochs of the first rung of asha. Default: 1"`
+	Factor        int     `json:"factor,omitempty" jsonschema:"minimum=2,description=One in this many trials of hyperband\\, bohb and asha continues. Default: 3\\, of asha 4"`
+	Iterations    int     `json:"iterations,omitempty" jsonschema:"minimum=1,description=Repetitions of the schedule of hyperband and bohb. Default: 1"`
+	InitialPoints int     `json:"initial_points,omitempty" jsonschema:"minimum=1,description=Random trials before a model is fitted. Default: the algorithm's choice"`
+	Acquisition   string  `json:"acquisition,omitempty" jsonschema:"enum=logei,enum=ucb,description=Acquisition function of bayesian. Default: logei"`
+	Beta          float64 `json:"beta,omitempty" jsonschema:"minimum=0,description=Weight of the standard deviation in ucb. Default: 2.6"`
 }
 
 // Objectives are metrics to minimize or maximize. A file may give a single one without a list, and
@@ -52,8 +52,8 @@ type Objectives []Objective
 
 // Objective is one of the Objectives.
 type Objective struct {
-	Name      string `json:"name"`
-	Direction string `json:"direction,omitempty"` // min or max; "": the usual one of the metric
+	Name      string `json:"name" jsonschema:"required,minLength=1,description=Name of the metric"`
+	Direction string `json:"direction,omitempty" jsonschema:"enum=min,enum=max,description=Which values are better. Default: as the metric's name says"`
 }
 
 // Constraint is a metric with bounds.
@@ -65,10 +65,10 @@ type Constraint struct {
 
 // Stopping ends trials early if they do worse than others. In a file a string stands for its rule.
 type Stopping struct {
-	Rule       string  `json:"rule,omitempty"` // "": the module's
-	Percentile float64 `json:"percentile,omitempty"`
-	MinTrials  int     `json:"min_trials,omitempty"`
-	MinStep    int     `json:"min_step,omitempty"`
+	Rule       string  `json:"rule,omitempty" jsonschema:"enum=median,enum=percentile,enum=none,description=With which of the other trials a trial is compared. Default: the module's"`
+	Percentile float64 `json:"percentile,omitempty" jsonschema:"minimum=0,maximum=100,description=A trial continues if it is among the best of this percentage. Default: 50"`
+	MinTrials  int     `json:"min_trials,omitempty" jsonschema:"minimum=1,description=Trials that are completed before any is stopped. Default: 5"`
+	MinStep    int     `json:"min_step,omitempty" jsonschema:"minimum=0,description=Step before which no trial is stopped. Default: 0"`
 }
 
 // StoppingNone is the rule that stops no trials, whatever the module sets.
@@ -122,13 +122,13 @@ func similarMetric(name string) string {
 // are checked when that is known.
 func (r *report) study(s *Study) {
 	const key = "tuner.study."
-	r.algorithm(key+"algorithm", s.Algorithm)
+	if a := s.Algorithm; a != nil && a.Name != "" {
+		r.oneOf(key+"algorithm.name", a.Name, tune.Algorithms()...)
+	}
 	for i, o := range s.Objective {
 		at := fmt.Sprintf("%sobjective[%d]", key, i)
 		r.there(at+".name", o.Name)
-		if o.Direction != "" {
-			r.oneOf(at+".direction", o.Direction, string(tune.Min), string(tune.Max))
-		} else if _, known := tune.DirectionOf(o.Name); !known && o.Name != "" {
+		if _, known := tune.DirectionOf(o.Name); !known && o.Name != "" && o.Direction == "" {
 			r.add(at+".name", "%s: its name does not say whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}%s", shorten(o.Name), similarMetric(o.Name))
 		}
 	}
@@ -139,51 +139,10 @@ func (r *report) study(s *Study) {
 			r.add(at, "expected a max or a min")
 		}
 	}
-	r.stopping(key+"stopping", s.Stopping)
-	r.given(key+"max_trials", s.MaxTrials, 1)
-	r.given(key+"patience", s.Patience, 1)
-	r.given(key+"max_consecutive_failed_trials", s.MaxFailures, 1)
-	if s.Retries != nil && *s.Retries < 0 {
-		r.add(key+"max_retries_per_trial", "expected 0 or more, got %d", *s.Retries)
-	}
 	r.points(key+"points", s.Points)
 	if s.From != "" && s.From != FromLatest && !strings.HasPrefix(s.From, "s3://") {
 		r.add(key+"from", "expected latest or an address like s3://bucket/results, got %q", shorten(s.From))
 	}
-}
-
-func (r *report) algorithm(key string, a *Algorithm) {
-	if a == nil {
-		return
-	}
-	if a.Name != "" {
-		r.oneOf(key+".name", a.Name, tune.Algorithms()...)
-	}
-	r.given(key+".max_epochs", a.MaxEpochs, 1)
-	r.given(key+".min_epochs", a.MinEpochs, 1)
-	r.given(key+".factor", a.Factor, 2)
-	r.given(key+".iterations", a.Iterations, 1)
-	r.given(key+".initial_points", a.InitialPoints, 1)
-	if a.Acquisition != "" {
-		r.oneOf(key+".acquisition", a.Acquisition, tune.LogEI, tune.UCB)
-	}
-	if a.Beta < 0 {
-		r.add(key+".beta", "expected more than 0, got %v", a.Beta)
-	}
-}
-
-func (r *report) stopping(key string, s *Stopping) {
-	if s == nil {
-		return
-	}
-	if s.Rule != "" {
-		r.oneOf(key+".rule", s.Rule, tune.Median, tune.Percentile, StoppingNone)
-	}
-	if s.Percentile < 0 || s.Percentile > 100 {
-		r.add(key+".percentile", "expected 0 to 100, got %v", s.Percentile)
-	}
-	r.given(key+".min_trials", s.MinTrials, 1)
-	r.given(key+".min_step", s.MinStep, 0)
 }
 
 // points reports values that no hyperparameter can have, in any space.
@@ -196,13 +155,6 @@ func (r *report) points(key string, points []map[string]any) {
 				r.add(fmt.Sprintf("%s[%d]", key, i), "%s: expected a number, a text or a truth", shorten(name))
 			}
 		}
-	}
-}
-
-// given checks a number that is set.
-func (r *report) given(key string, value, least int) {
-	if _, said := r.places[key]; (said || value != 0) && value < least {
-		r.add(key, "expected at least %d, got %d", least, value)
 	}
 }
 

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,8 +16,8 @@ import (
 // module the files are converted from its SavedModel, which is not possible for every model and
 // format: a missing file is noted in ModelTrained, and fails the job only if it is required.
 type Export struct {
-	Format   string `json:"format"`
-	Required Switch `json:"required,omitempty"`
+	Format   string `json:"format" jsonschema:"required,description=Name of the format"`
+	Required Switch `json:"required,omitempty" jsonschema:"description=on: the job of a TFX module fails if its model can't be written in this format. off: the model is published without it\\, and a note says so. Default: off"`
 }
 
 // plainExport is Export without its methods.
@@ -66,9 +65,9 @@ func (r *report) exports(exports []Export) {
 // Skew configures the comparison of a model in its files with the trained model in memory, before
 // it is published.
 type Skew struct {
-	Check     Switch  `json:"check"`
-	Rows      int     `json:"rows"`
-	Tolerance float64 `json:"tolerance"`
+	Check     Switch  `json:"check" jsonschema:"description=off: no comparison. Default: on"`
+	Rows      int     `json:"rows" jsonschema:"minimum=1,maximum=100000,default=100,description=Largest number of evaluation rows that are compared"`
+	Tolerance float64 `json:"tolerance" jsonschema:"minimum=0,default=1e-5,description=Largest difference of two answers: this much\\, plus this share of the largest number of the output. A greater difference fails the job"`
 }
 
 // Defaults of a comparison; package compute/tf/skew has the reasons.
@@ -76,9 +75,6 @@ const (
 	skewRows      = 100
 	skewTolerance = 1e-5
 )
-
-// maxSkewRows limits the time and the memory of a check.
-const maxSkewRows = 100_000
 
 // long accepts `skew: off` for `skew: {check: off}`.
 func (s *Skew) long(n node) (node, error) {
@@ -90,15 +86,6 @@ func (s *Skew) long(n node) (node, error) {
 }
 
 func (s *Skew) forms() string { return "on, off or a mapping like {rows: 100, tolerance: 1e-5}" }
-
-func (r *report) skew(s Skew) {
-	if s.Rows < 1 || s.Rows > maxSkewRows {
-		r.add("trainer.skew.rows", "expected 1 to %d, got %d", maxSkewRows, s.Rows)
-	}
-	if s.Tolerance < 0 || math.IsInf(s.Tolerance, 0) {
-		r.add("trainer.skew.tolerance", "expected 0 or more, got %v", s.Tolerance)
-	}
-}
 
 // Default classes of jobs.
 const (
@@ -139,7 +126,6 @@ func (r *report) strategy(p Pipeline) {
 	if asked.Strategy == "" {
 		return
 	}
-	r.oneOf(strategy, asked.Strategy, module.Strategies()...)
 	key := strategy
 	if asked.Workers > 1 {
 		key = workers
@@ -153,8 +139,6 @@ func (r *report) strategy(p Pipeline) {
 		r.add(strategy, "multi_worker is for workers: 2 or more")
 	case !many && asked.Workers > 1:
 		r.add(strategy, "%s is for one process, and workers is %d: expected multi_worker", asked.Strategy, asked.Workers)
-	case asked.Workers > module.MaxWorkers:
-		r.add(workers, "expected at most %d, got %d", module.MaxWorkers, asked.Workers)
 	}
 }
 

@@ -29,11 +29,9 @@ type Tuner struct {
 
 // TuneArgs are TFX's TuneArgs.
 type TuneArgs struct {
+	// At most so many that the log of the study, to which each worker writes, can be read.
 	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1000,description=Trials at the same time\\, on as many slots of workers as there are; 0 or 1: one after another. Default: 0"`
 }
-
-// maxParallel keeps the log of a study readable: each of so many workers writes to it.
-const maxParallel = 1000
 
 // Tuner.OnFailed.
 const (
@@ -131,12 +129,9 @@ func (r *report) tuner(p Pipeline) {
 	} else {
 		r.oneOf("tuner.when", t.When.word(), string(TuneNever), string(TuneAlways), string(TuneChanged), tuneEvery)
 	}
-	if d := t.Drift; d != nil && !(*d >= 0 && *d <= 1) {
-		r.add("tuner.drift", "expected a distance from 0 to 1, got %g", *d)
-	} else if d != nil && t.When != TuneChanged {
+	if t.Drift != nil && t.When != TuneChanged {
 		r.add("tuner.drift", "applies only with when: changed, but when is %s", t.When)
 	}
-	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
 	r.customConfig("tuner.custom_config", t.CustomConfig)
 	r.tuning(p)
 	r.search(p)
@@ -162,18 +157,9 @@ func (r *report) search(p Pipeline) {
 	}
 	if s := t.Resources; s != nil {
 		r.name("tuner.resources.class", s.Class)
-		r.atLeastOne("tuner.resources.workers", s.Workers)
 		if s.Strategy != "" && s.Workers <= 1 {
 			r.oneOf("tuner.resources.strategy", s.Strategy, module.StrategyMirrored, module.StrategyTPU)
 		}
-	}
-	for key, tries := range map[string]int{"tuner.max_attempts": t.MaxAttempts, "tuner.max_crashes": t.MaxCrashes, "tuner.max_lost": t.MaxLost} {
-		if _, said := r.places[key]; said || tries != 0 {
-			r.atLeastOne(key, tries)
-		}
-	}
-	if parallel := t.TuneArgs.NumParallelTrials; parallel < 0 || parallel > maxParallel {
-		r.add("tuner.tune_args.num_parallel_trials", "expected 0 to %d, got %d", maxParallel, parallel)
 	}
 	if t.Study != nil {
 		r.study(t.Study)

@@ -17,13 +17,15 @@ var (
 	splitPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-// validate checks every value of p whose type alone does not make it valid.
+// validate checks the values of p that neither their type nor their tag limits enough.
 func (r *report) validate(p Pipeline) {
 	r.name("pipeline", p.Name)
 	r.module(p.Module)
 	r.trainer(p)
 	r.tuner(p)
-	r.concurrency(p.Concurrency)
+	if c := p.Concurrency; c != nil && c.Runs == 0 {
+		r.add("concurrency.runs", "missing, expected a number of runs")
+	}
 }
 
 func (r *report) trainer(p Pipeline) {
@@ -32,25 +34,10 @@ func (r *report) trainer(p Pipeline) {
 	r.args("trainer.train_args", t.TrainArgs)
 	r.args("trainer.eval_args", t.EvalArgs)
 	r.customConfig("trainer.custom_config", t.CustomConfig)
-	r.oneOf("trainer.hyperparameters", t.Hyperparameters,
-		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
 	r.exports(t.Exports)
-	if t.Model != "" {
-		r.oneOf("trainer.model", t.Model, ModelSaved, ModelAny)
-	}
-	r.skew(t.Skew)
-	if t.Window < 0 {
-		r.add("trainer.window", "expected 0 or more, got %d", t.Window)
-	}
 	r.name("trainer.resources.class", t.Resources.Class)
-	r.atLeastOne("trainer.resources.workers", t.Resources.Workers)
 	r.strategy(p)
-	r.atLeastOne("trainer.max_attempts", t.MaxAttempts)
-	r.atLeastOne("trainer.max_crashes", t.MaxCrashes)
-	if _, said := r.places["trainer.max_lost"]; said || t.MaxLost != 0 {
-		r.atLeastOne("trainer.max_lost", t.MaxLost)
-	}
 }
 
 // customConfig reports placeholders that `stoker pipelines show` prints instead of secrets.
@@ -97,9 +84,6 @@ func (r *report) waitFor(p Pipeline) {
 }
 
 func (r *report) args(key string, a Args) {
-	if _, said := r.places[key+".num_steps"]; (said || a.NumSteps != 0) && a.NumSteps < 1 {
-		r.add(key+".num_steps", "expected at least 1, got %d; left out, %s", a.NumSteps, unbounded(key))
-	}
 	for i, split := range a.Splits {
 		at := fmt.Sprintf("%s.splits[%d]", key, i)
 		if !splitPattern.MatchString(split) {
@@ -109,14 +93,6 @@ func (r *report) args(key string, a Args) {
 			r.add(at, "%s is listed twice", shorten(split))
 		}
 	}
-}
-
-// unbounded explains the effect of a missing num_steps.
-func unbounded(key string) string {
-	if strings.HasSuffix(key, "eval_args") {
-		return "the whole split is evaluated"
-	}
-	return "the module decides"
 }
 
 func (r *report) baseModel(value string) {
@@ -131,12 +107,6 @@ func (r *report) baseModel(value string) {
 func (r *report) oneOf(key, value string, words ...string) {
 	if !slices.Contains(words, value) {
 		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), spelling.Suggestion(value, words))
-	}
-}
-
-func (r *report) atLeastOne(key string, value int) {
-	if value < 1 {
-		r.add(key, "expected at least 1, got %d", value)
 	}
 }
 
