@@ -2,17 +2,13 @@ package console
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -32,53 +28,6 @@ func (w *world) deadLetterOne() {
 	}
 	if err := w.bus.DeadLetter(w.t.Context(), deadLetter); err != nil {
 		w.t.Fatal(err)
-	}
-}
-
-// search writes the log of a study, and returns its id.
-func (w *world) search(trials int) string {
-	w.t.Helper()
-	name, after := events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, uint64(0)
-	previous := ""
-	write := func(e tune.Entry) {
-		w.t.Helper()
-		e.Previous = previous
-		body, err := e.Bytes()
-		previous = tune.HashOf(body)
-		if err == nil {
-			after, err = w.bus.AppendStudy(w.t.Context(), name, body, after)
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	write(tune.Entry{Begun: &tune.Begun{Request: "j", Config: tune.Config{
-		Space: space.Space{
-			{Name: "learning_rate", Kind: space.Float, Min: 0.0001, Max: 0.1, Sampling: space.Log}, {Name: "units", Kind: space.Int, Min: 4, Max: 64, Sampling: space.Linear},
-			{Name: "activation", Kind: space.Choice, Choices: []any{"relu", "tanh"}},
-		},
-		Objectives: []tune.Objective{{Name: "accuracy", Direction: tune.Max}}, Algorithm: tune.Algorithm{Name: tune.Random}, MaxTrials: trials, Parallel: 1,
-	}}})
-	for i := range trials {
-		id, owner := fmt.Sprintf("%04d", i), tune.Owner{Job: "j", Attempt: "a"}
-		rate := math.Pow(10, -4+3*float64(i*7919%trials)/float64(trials))
-		values := space.Values{{Name: "learning_rate", Of: rate}, {Name: "units", Of: int64(4 + i*31%61)}, {Name: "activation", Of: []string{"relu", "tanh"}[i%2]}}
-		write(tune.Entry{Started: []tune.Started{{Trial: id, Suggestion: &tune.Suggestion{Values: values}, Owner: owner}}})
-		score := 1 - math.Abs(math.Log10(rate)+2)/4 + 0.01*float64(i%5)
-		write(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: owner, Status: tune.Completed, Step: 10, Stopped: 20 * (i % 2), Metrics: map[string]float64{"accuracy": score},
-			Curves: map[string][]tune.Point{"accuracy": {{Step: 10, Value: score}}}}})
-	}
-	return name.ID
-}
-
-func TestAStudyIsShown(t *testing.T) {
-	t.Parallel()
-	w := setup(t, nil)
-	id := w.search(40)
-	w.sees("/studies", "penguin", "random", "40 of 40")
-	body := w.sees("/study?pipeline=penguin&id="+id, "Parallel coordinates", "Importance", "Best so far", "accuracy (max)", "40 completed of 40", `class="best"`, "Best at step", "> stopped at 20<", "> completed<")
-	if at := strings.Index(body, "<meter"); !strings.Contains(body[max(0, at-80):at], "learning_rate") {
-		t.Error("what explains most is not first")
 	}
 }
 

@@ -1,30 +1,36 @@
 package console
 
 import (
-	"fmt"
+	"cmp"
 	"html/template"
-	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/compute/tune/report"
-	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/console/chart"
-	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // studiesView is the list of studies.
 type studiesView struct {
 	Studies []studyLine
+	Heads   []sortHead
 	Leaf    leaf
 }
 
 type studyLine struct {
 	summary
-	URL template.URL
+	URL       template.URL
+	Direction string  // what is better of the first objective, in words
+	Done      float64 // part of its trials that have ended, from 0 to 1; 0: its number is not known
+}
+
+// sortHead is the heading of a column, with the address that sorts by it.
+type sortHead struct {
+	Name, Label string
+	URL         template.URL
+	Order       string // ascending, descending or none
+	Number      bool
 }
 
 const studiesPerPage = 50
@@ -37,163 +43,105 @@ func (c *Console) studiesPage() page {
 			if err != nil {
 				return nil, err
 			}
+			by := sortStudies(list, r.FormValue("sort"))
 			list, at := leafOf(r, list, studiesPerPage)
-			view := studiesView{Leaf: at}
+			view := studiesView{Leaf: at, Heads: studyHeads(by)}
 			for _, one := range list {
-				view.Studies = append(view.Studies, studyLine{one, link("/study", "pipeline", one.Name.Pipeline, "id", one.Name.ID)})
+				view.Studies = append(view.Studies, lineOfStudy(one))
 			}
 			return view, nil
 		},
 	}
 }
 
-// studyView is one study.
-type studyView struct {
-	Name       events.Study
-	State      string
-	Report     report.Report
-	Objective  string
-	Best       []report.Row
-	BestValues []nameValue
-	Coords     *chart.CoordinatesView
-	Progress   *chartView
-	Importance []report.Importance
-	Names      []string // headings of the table's columns
-	Trials     []trialLine
-	Leaf       leaf
-	Sort       string
-	Took       time.Duration
-	Commands   []commandLine
+func lineOfStudy(one summary) studyLine {
+	line := studyLine{summary: one, URL: link("/study", "pipeline", one.Name.Pipeline, "id", one.Name.ID)}
+	if len(one.Objectives) > 0 {
+		line.Direction = directionInWords(one.Objectives[0].Direction)
+	}
+	if one.MaxTrials > 0 {
+		line.Done = min(1, float64(one.New)/float64(one.MaxTrials))
+	}
+	return line
 }
 
-type trialLine struct {
-	report.Row
-	InWords string // its state in words
-	Values  []string
-	Path    string // the trial's line through the parallel coordinates
+// directionInWords returns which scores are better.
+func directionInWords(d tune.Direction) string {
+	if d == tune.Max {
+		return "higher is better"
+	}
+	return "lower is better"
 }
 
-const trialsPerPage = 50
-
-func (c *Console) studyPage() page {
-	return page{
-		nav: "studies", template: "study", breath: shortly, title: func(view any) string { return "Study of " + view.(studyView).Name.Pipeline },
-		fragments: []string{"study-head", "study-charts", "study-table"},
-		build:     func(r *http.Request) (any, error) { return c.studyView(r) },
-	}
+// studyColumn is a column of the list.
+type studyColumn struct {
+	name, label string
+	number      bool
+	compare     func(a, b summary) int
 }
 
-// study returns the study that a request names.
-func (c *Console) study(r *http.Request) (studies.State, error) {
-	name := events.Study{Pipeline: r.FormValue("pipeline"), ID: r.FormValue("id")}
-	if err := name.Validate(); err != nil {
-		return studies.State{}, badRequest("%s", err)
-	}
-	return c.studies.read(r.Context(), name)
+// studyColumns are the columns by which studies are sorted: the first is the default, and begins
+// with the newest.
+var studyColumns = []studyColumn{
+	{"updated", "Updated", true, func(a, b summary) int { return a.Grown.Compare(b.Grown) }},
+	{"pipeline", "Study", false, func(a, b summary) int { return strings.Compare(a.Name.Pipeline, b.Name.Pipeline) }},
+	{"state", "State", false, func(a, b summary) int { return strings.Compare(a.State, b.State) }},
+	{"objective", "Objective", false, func(a, b summary) int { return strings.Compare(objectiveName(a), objectiveName(b)) }},
+	{"best", "Best", true, func(a, b summary) int { return cmp.Compare(scoreOr(a.Best), scoreOr(b.Best)) }},
+	{"trials", "Trials", true, func(a, b summary) int { return cmp.Compare(a.Trials, b.Trials) }},
+	{"algorithm", "Algorithm", false, func(a, b summary) int { return strings.Compare(a.Algorithm, b.Algorithm) }},
 }
 
-// studyPicture returns a study's parallel coordinates as a picture, for pages without JavaScript.
-func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
-	state, err := c.study(r)
-	if err != nil {
-		c.fail(w, r, err)
-		return
+func objectiveName(s summary) string {
+	if len(s.Objectives) == 0 {
+		return ""
 	}
-	rows := report.Of(&state.Study).Trials
-	axes := chart.CoordinatesOf(&state.Study, rows, report.Explain(&state.Study).Parameters)
-	w.Header().Set("Content-Type", "image/svg+xml")
-	// It has its own style, and no script.
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	_, _ = io.WriteString(w, axes.Picture(rows)) // the client may be gone
+	return s.Objectives[0].Name
 }
 
-func (c *Console) studyView(r *http.Request) (view studyView, err error) {
-	state, err := c.study(r)
-	if err != nil {
-		return view, err
+// scoreOr sorts studies without a score last.
+func scoreOr(score *float64) float64 {
+	if score == nil {
+		return math.Inf(1)
 	}
-	s, name := &state.Study, state.Name
-	view = studyView{Name: name, State: studyState(s), Report: report.Of(s), Sort: r.FormValue("sort")}
-	view.Objective = objectiveOf(s)
-	view.Took = view.Report.Last.Sub(view.Report.Begun)
-	view.Importance = report.Explain(s).Parameters
-	view.best()
-	axes := chart.CoordinatesOf(s, view.Report.Trials, view.Importance)
-	if view.Coords = axes.View(view.Report.Trials); view.Coords != nil {
-		view.Coords.Picture = link("/study/picture.svg", "pipeline", name.Pipeline, "id", name.ID)
-	}
-	view.progress(s)
-	view.table(r, axes)
-	f := frame{c: c}
-	view.Commands = []commandLine{
-		{"Follow it in a terminal", f.Command("studies show", name.ID[:min(12, len(name.ID))], "-f")},
-		{"Export it as CSV, JSON and for TensorBoard's HParams page", f.Command("studies export", name.ID[:min(12, len(name.ID))])},
-	}
-	return view, nil
+	return *score
 }
 
-func objectiveOf(s *tune.Study) string {
-	var list []string
-	for _, o := range s.Config.Objectives {
-		list = append(list, fmt.Sprintf("%s (%s)", o.Name, o.Direction))
+// sortStudies sorts by a column, and returns it as it is written in addresses: "-" before it is for
+// descending.
+func sortStudies(list []summary, by string) string {
+	name, descending := strings.CutPrefix(by, "-")
+	at := slices.IndexFunc(studyColumns, func(c studyColumn) bool { return c.name == name })
+	if at < 0 {
+		return "-" + studyColumns[0].name // as they are listed
 	}
-	return strings.Join(list, ", ")
-}
-
-func (v *studyView) best() {
-	for _, row := range v.Report.Trials {
-		if row.Best && row.Score != nil {
-			v.Best = append(v.Best, row)
+	slices.SortStableFunc(list, func(a, b summary) int {
+		order := studyColumns[at].compare(a, b)
+		if descending {
+			return -order
 		}
-	}
-	if len(v.Best) > 0 {
-		for _, value := range v.Best[0].Values {
-			v.BestValues = append(v.BestValues, nameValue{value.Name, chart.ValueText(value.Of)})
-		}
-	}
+		return order
+	})
+	return by
 }
 
-// progress adds each trial's score, and the best of those that ended before it.
-func (v *studyView) progress(s *tune.Study) {
-	if len(s.Config.Objectives) == 0 {
-		return
+// studyHeads returns the headings in the order of the table.
+func studyHeads(by string) (heads []sortHead) {
+	for _, column := range append(slices.Clone(studyColumns[1:]), studyColumns[0]) {
+		heads = append(heads, headOf(column.name, column.label, by, column.number, func(sort string) template.URL { return link("/studies", "sort", sort) }))
 	}
-	direction := s.Config.Objectives[0].Direction
-	done := slices.DeleteFunc(slices.Clone(v.Report.Trials), func(row report.Row) bool { return row.Score == nil })
-	slices.SortStableFunc(done, func(a, b report.Row) int { return a.Ended.Compare(b.Ended) })
-	scores, best := chart.Series{Part: "score"}, chart.Series{Part: "best so far"}
-	var leader *float64
-	for i, row := range done {
-		if !row.Breaks && (leader == nil || direction.Better(*row.Score, *leader)) {
-			leader = row.Score
-		}
-		scores.Points = append(scores.Points, chart.Point{Step: float64(i + 1), Value: *row.Score})
-		if leader != nil {
-			best.Points = append(best.Points, chart.Point{Step: float64(i + 1), Value: *leader})
-		}
-	}
-	if len(done) < 2 {
-		return
-	}
-	views := viewsOf([]chart.Chart{{Metric: s.Config.Objectives[0].Name, Axis: "completed trials", Lines: []chart.Series{scores, best}}})
-	v.Progress = &views[0]
+	return heads
 }
 
-// table adds a page of the trials: by score, or in the order in which they began.
-func (v *studyView) table(r *http.Request, axes chart.Coordinates) {
-	rows := slices.Clone(v.Report.Trials)
-	if v.Sort != "begun" {
-		v.Sort = "score"
-		slices.SortStableFunc(rows, func(a, b report.Row) int { return axes.Compare(a, b) })
+// headOf returns the heading of a column. Its address sorts by it, or in the other direction if the
+// list is sorted by it already.
+func headOf(name, label, by string, number bool, address func(sort string) template.URL) sortHead {
+	h := sortHead{Name: name, Label: label, Number: number, Order: "none", URL: address(name)}
+	switch by {
+	case name:
+		h.Order, h.URL = "ascending", address("-"+name)
+	case "-" + name:
+		h.Order, h.URL = "descending", address(name)
 	}
-	rows, v.Leaf = leafOf(r, rows, trialsPerPage)
-	v.Names = axes.Names()
-	for _, row := range rows {
-		line := trialLine{Row: row, InWords: v.Report.InWords(row), Path: axes.Path(row)}
-		for _, name := range v.Names {
-			value, _ := row.Values.Lookup(name)
-			line.Values = append(line.Values, chart.ValueText(value))
-		}
-		v.Trials = append(v.Trials, line)
-	}
+	return h
 }

@@ -46,6 +46,7 @@ func parseTemplates() (*template.Template, error) {
 		"lasts": lasts, "bytes": bytesText, "short": chart.Short, "digest": chart.ShortDigest, "link": link, "mark": stateMark, "quoted": quoted,
 		"join": strings.Join, "words": chart.Words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "letters": letterCount, "spark": chart.Spark, "sub": func(a, b int) int { return a - b },
 		"asset": asset, "aligned": aligned, "modelName": modelName, "assets": func() string { return assetsMark },
+		"choice": choiceOf, "names": func(list []nameValue, caption string) nameTable { return nameTable{caption, list} },
 		"pair": func(f frame, view any) frame { f.View = view; return f },
 		"slug": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
 	}

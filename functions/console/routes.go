@@ -18,6 +18,8 @@ func (c *Console) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", toRuns)
 	mux.HandleFunc("GET /download", c.download)
 	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
+	mux.HandleFunc("GET /trial/brief", c.trialBrief)
+	mux.HandleFunc("GET /trial/hyperparameters", c.trialHyperparameters)
 	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {
 		c.show(w, r, http.StatusOK, "token", tokenView{Then: localPath(r.FormValue("then"))})
 	})
@@ -71,7 +73,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 // allPages returns the pages by path.
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
-		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
+		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(), "/trial": c.trialPage(),
 		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
 	}

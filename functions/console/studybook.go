@@ -3,12 +3,14 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
@@ -18,12 +20,23 @@ type studyBook struct {
 	mu     sync.Mutex // one reader at a time: the others find the result in the book
 	whole  *book[events.Study, studies.State]
 	digest *book[events.Study, summary]
+
+	drawing  sync.Mutex // one goroutine computes a study: the others find the result in the book
+	drawn    *book[events.Study, drawnStudy]
+	pictures *book[string, string]
+}
+
+// drawnStudy is a study at an entry of its log, with what its drawings share.
+type drawnStudy struct {
+	studies.State
+	*chart.Study
 }
 
 // How many studies are kept whole, and as one line.
 const (
 	maxStudies   = 8
 	maxSummaries = 2000
+	maxPictures  = 128 // of up to 120 KiB
 )
 
 // summary is a study's line in a list.
@@ -36,15 +49,20 @@ type summary struct {
 	MaxTrials  int
 	Counts     report.Counts
 	Trials     int
+	New        int // trials that begin from scratch and have ended: they count against MaxTrials
 	Best       *float64
-	State      string // running, done or failed
+	BestTrial  string
+	State      string // running, finished or failed
 	Message    string
 	Bad        string // why its log can't be read
 	Requests   []string
 }
 
 func newStudyBook(log events.StudyLog) *studyBook {
-	return &studyBook{log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries)}
+	return &studyBook{
+		log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries),
+		drawn: newBook[events.Study, drawnStudy](maxStudies), pictures: newBook[string, string](maxPictures),
+	}
 }
 
 // read returns a study as it is now; events.ErrNotFound if it was not begun.
@@ -62,6 +80,39 @@ func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State,
 	}
 	b.whole.note(name, state)
 	return state, nil
+}
+
+// draw returns a study as it is now. What its drawings share is computed once for each version of
+// it.
+func (b *studyBook) draw(ctx context.Context, name events.Study) (drawnStudy, error) {
+	state, err := b.read(ctx, name)
+	if err != nil {
+		return drawnStudy{}, err
+	}
+	b.drawing.Lock()
+	defer b.drawing.Unlock()
+	if d, there := b.drawn.look(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
+		return d, nil
+	}
+	d := drawnStudy{state, chart.NewStudy(state.Study)}
+	b.drawn.note(name, d)
+	return d, nil
+}
+
+// picture returns a drawing of a study, which is made once for each version of it.
+func (b *studyBook) picture(d drawnStudy, kind string, make func() string) string {
+	key := d.Name.Pipeline + " " + d.Name.ID + " " + d.version() + " " + kind
+	if svg, there := b.pictures.look(key); there {
+		return svg
+	}
+	svg := make()
+	b.pictures.note(key, svg)
+	return svg
+}
+
+// version identifies the study's state in addresses of pictures.
+func (d drawnStudy) version() string {
+	return fmt.Sprintf("%d-%.8s", d.After, d.State.Study.Head())
 }
 
 // list returns a line for each study, the most recently grown first. Logs that have not grown are
@@ -100,11 +151,14 @@ func summarize(state studies.State, after uint64, err error) summary {
 	line.Algorithm, line.Objectives, line.MaxTrials, line.Counts, line.Trials = r.Algorithm, r.Objectives, r.MaxTrials, r.Counts, len(r.Trials)
 	line.Requests = state.Study.Requests
 	if r.Finished != nil {
-		line.Message = r.Finished.Message
+		line.Message = r.Finished.Why.InWords()
 	}
 	for _, row := range r.Trials {
 		if row.Best && row.Score != nil && line.Best == nil {
-			line.Best = row.Score
+			line.Best, line.BestTrial = row.Score, row.Trial
+		}
+		if row.Parent == "" && !row.Ended.IsZero() {
+			line.New++
 		}
 	}
 	return line
@@ -113,7 +167,7 @@ func summarize(state studies.State, after uint64, err error) summary {
 // The states of a study.
 const (
 	studyRunning = "running"
-	studyDone    = "done"
+	studyDone    = "finished"
 	studyFailed  = "failed"
 )
 

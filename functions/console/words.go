@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -144,14 +145,22 @@ func quoted(word string) string {
 // stateMark returns a symbol before a state, so that the color alone does not distinguish it.
 func stateMark(state string) string {
 	switch state {
-	case runs.Running, runs.Tuning, studyRunning + " ":
+	case runs.Running, runs.Tuning:
 		return "▶"
-	case runs.Trained, studyDone, "COMPLETED":
+	case runs.Trained, studyDone, string(report.StateCompleted):
 		return "✓"
-	case runs.Failed, runs.Unclear, "FAILED":
+	case runs.Failed, runs.Unclear:
 		return "✕"
-	case runs.Cancelled, runs.Expired, "INFEASIBLE":
+	case runs.Cancelled, runs.Expired, string(report.StateCutShort):
 		return "■"
+	case string(report.StateStopped):
+		return "◐"
+	case string(report.StateConstrained):
+		return "△"
+	case string(report.StateInfeasible):
+		return "∅"
+	case string(report.StateRetry):
+		return "↻"
 	case runs.Held, "paused":
 		return "❚❚"
 	}

@@ -119,20 +119,47 @@ func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
 	return row
 }
 
-// InWords describes the state of a trial in a word or two. The texts are the same wherever a study
-// is shown.
-func (r Report) InWords(trial Row) string {
+// State is what became of a trial, in a word or two for users.
+type State string
+
+// The states of trials.
+const (
+	StateRunning     State = "running"
+	StateRetry       State = "to be retried"
+	StateCutShort    State = "cut short" // a failed try, when the study ended
+	StateCompleted   State = "completed"
+	StateStopped     State = "stopped" // completed early: the study stopped it
+	StateConstrained State = "breaks constraints"
+	StateFailed      State = "failed"
+	StateInfeasible  State = "infeasible"
+)
+
+// States returns the states of trials.
+func States() []State {
+	return []State{StateRunning, StateRetry, StateCutShort, StateCompleted, StateStopped, StateConstrained, StateFailed, StateInfeasible}
+}
+
+// State returns the state of a trial.
+func (r Report) State(trial Row) State {
 	switch {
 	case trial.Status == tune.Invalid && r.Finished != nil:
-		return "cut short"
+		return StateCutShort
 	case trial.Status == tune.Invalid:
-		return "to be retried"
+		return StateRetry
 	case trial.Stopped > 0:
-		return fmt.Sprintf("stopped at %d", trial.Stopped)
+		return StateStopped
 	case trial.Breaks:
-		return "breaks constraints"
+		return StateConstrained
 	}
-	return strings.ToLower(string(trial.Status))
+	return State(strings.ToLower(string(trial.Status)))
+}
+
+// InWords describes the state of a trial. The texts are the same wherever a study is shown.
+func (r Report) InWords(trial Row) string {
+	if trial.Stopped > 0 {
+		return fmt.Sprintf("%s at %d", StateStopped, trial.Stopped)
+	}
+	return string(r.State(trial))
 }
 
 // JSON writes the report as one indented object.

@@ -1,333 +1,236 @@
 package chart
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
-	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// The size of parallel coordinates, in their own units.
+// The size of parallel coordinates, in their own units: with axes side by side, and for narrow
+// windows with axes below each other.
 const (
-	coordsHeight, coordsTop, coordsBottom = 300.0, 34.0, 24.0
-	coordsWidth, coordsSide               = 1100.0, 60.0
-	// Limit for parameters, those that explain most first; the score is one more axis.
-	maxAxes = 9
-	shades  = 10 // shades of lines, by rank
+	coordsWidth, coordsHeight = 1100.0, 300.0
+	coordsTop, coordsBottom   = 34.0, 276.0
+	coordsSide                = 60.0
+	tallWidth, tallRow        = 360.0, 62.0
+	tallTop, tallSide         = 26.0, 14.0
+	// Limits for parameters, the most important first; the score is one more axis.
+	maxAxes, maxTallAxes = 9, 5
+	// Positions on an axis that lines have.
+	axisUnits = 999
 )
-
-// Coordinates are parallel coordinates of a study: one for each parameter, and the score's at the
-// right.
-type Coordinates struct {
-	list      []axis
-	direction tune.Direction
-	hidden    int // number of parameters that are not drawn
-	ranks     map[string]int
-}
-
-// axis is one axis.
-type axis struct {
-	name   string
-	log    bool
-	words  []string // values of an axis that are not numbers
-	scale  scale
-	x      float64
-	figure func(report.Row) (any, bool)
-}
-
-func CoordinatesOf(s *tune.Study, rows []report.Row, importance []report.Importance) Coordinates {
-	a := Coordinates{direction: tune.Min}
-	if len(s.Config.Objectives) > 0 {
-		a.direction = s.Config.Objectives[0].Direction
-	}
-	for _, name := range parameterNames(s, importance) {
-		if len(a.list) == maxAxes {
-			a.hidden++
-			continue
-		}
-		a.list = append(a.list, axis{name: name, log: isLog(s, name), figure: func(row report.Row) (any, bool) { return row.Values.Lookup(name) }})
-	}
-	score := "score"
-	if len(s.Config.Objectives) > 0 {
-		score = s.Config.Objectives[0].Name
-	}
-	a.list = append(a.list, axis{name: score, figure: func(row report.Row) (any, bool) {
-		if row.Score == nil {
-			return nil, false
-		}
-		return *row.Score, true
-	}})
-	for i := range a.list {
-		a.list[i].x = coordsSide + float64(i)*(coordsWidth-2*coordsSide)/float64(max(1, len(a.list)-1))
-		a.list[i].fit(rows)
-	}
-	a.rank(rows)
-	return a
-}
-
-// parameterNames returns the parameters of a search, each once: those that explain most first.
-func parameterNames(s *tune.Study, importance []report.Importance) (names []string) {
-	for _, one := range importance {
-		names = append(names, one.Parameter)
-	}
-	for _, p := range s.Config.Space {
-		if p.Kind != space.Fixed && !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}
-
-func isLog(s *tune.Study, name string) bool {
-	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool { return p.Name == name && p.Sampling == space.Log })
-}
-
-// fit sets the range of the axis. A score that is an outlier is drawn at the end of the axis.
-func (a *axis) fit(rows []report.Row) {
-	low, high, words := math.Inf(1), math.Inf(-1), map[string]bool{}
-	numbers := true
-	for _, row := range rows {
-		value, there := a.figure(row)
-		if !there {
-			continue
-		}
-		words[ValueText(value)] = true
-		if v, ok := report.Number(value); !ok {
-			numbers = false
-		} else if !math.IsInf(v, 0) && !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	bottom, top := coordsHeight-coordsBottom, coordsTop
-	if !numbers {
-		for word := range words {
-			a.words = append(a.words, word)
-		}
-		slices.Sort(a.words)
-		a.scale = scale{0, float64(max(1, len(a.words)-1)), bottom, top}
-		return
-	}
-	if a.log = a.log && low > 0; a.log {
-		low, high = math.Log(low), math.Log(high)
-	}
-	a.scale = scale{low, high, bottom, top}
-}
-
-// y returns where a row crosses the axis; false if it has no value there.
-func (a *axis) y(row report.Row) (float64, bool) {
-	value, there := a.figure(row)
-	if !there {
-		return 0, false
-	}
-	if a.words != nil {
-		return a.scale.at(float64(slices.Index(a.words, ValueText(value)))), true
-	}
-	v, _ := report.Number(value)
-	if a.log {
-		v = math.Log(v)
-	}
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, false
-	}
-	return a.scale.at(v), true
-}
-
-// rank orders the trials that have a score, the best first.
-func (a *Coordinates) rank(rows []report.Row) {
-	scored := slices.DeleteFunc(slices.Clone(rows), func(row report.Row) bool { return row.Score == nil })
-	slices.SortStableFunc(scored, a.Compare)
-	a.ranks = make(map[string]int, len(scored))
-	for i, row := range scored {
-		a.ranks[row.Trial] = i
-	}
-}
-
-// Compare sorts the better score first, and trials without one last.
-func (a *Coordinates) Compare(one, other report.Row) int {
-	switch {
-	case one.Score == nil || other.Score == nil:
-		return cmp.Compare(btoi(one.Score == nil), btoi(other.Score == nil))
-	case a.direction == tune.Max:
-		return cmp.Compare(*other.Score, *one.Score)
-	}
-	return cmp.Compare(*one.Score, *other.Score)
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// Path returns a row's line through all axes, with gaps where it has no value.
-func (a *Coordinates) Path(row report.Row) string {
-	b, pen := make([]byte, 0, len(a.list)*12), byte('M')
-	for i := range a.list {
-		y, there := a.list[i].y(row)
-		if !there {
-			pen = 'M'
-			continue
-		}
-		b = append(b, pen)
-		b = strconv.AppendFloat(b, a.list[i].x, 'f', 0, 64)
-		b = append(b, ' ')
-		b = strconv.AppendFloat(b, y, 'f', 1, 64)
-		pen = 'L'
-	}
-	return string(b)
-}
-
-// Names returns the names of the parameters that are drawn.
-func (a *Coordinates) Names() (names []string) {
-	for _, one := range a.list[:len(a.list)-1] {
-		names = append(names, one.name)
-	}
-	return names
-}
 
 // Thousands of lines are too many for a document, but not for a canvas: a page has the axes as SVG,
 // and the lines as numbers that its script draws behind them, a part at a time. Without scripts,
 // Picture is shown.
 
-// CoordinatesView has parallel coordinates as a page needs them.
-type CoordinatesView struct {
-	Axes template.HTML
-	X    string // positions of the axes
-	// By shade, the worst first, separated by ";"; for each line where it crosses the axes, "" if
-	// it does not.
+// Coordinates are parallel coordinates as a page needs them.
+type Coordinates struct {
+	Wide, Tall template.HTML // the axes
+	// Positions of the axes, and after ";" where their lower and their upper ends are.
+	WideAt, TallAt string
+	// The axes as JSON: name, whether it is logarithmic, its range or words.
+	Axes string
+	// By shade, the worst first, separated by ";"; for each line its positions on the axes from 0 to
+	// axisUnits, "" if it has none.
 	Lines   string
 	Picture template.URL // the complete picture
 	Label   string
 	Note    string
 }
 
-// View returns the drawing of all trials that have a score; nil if there are too few.
-func (a *Coordinates) View(rows []report.Row) *CoordinatesView {
-	if len(a.ranks) < 2 || len(a.list) < 2 {
+// Axes returns what parallel coordinates show: the most important parameters, and the score.
+func (c *Study) Axes() []*Dimension {
+	if len(c.Scores) == 0 {
 		return nil
 	}
-	v := &CoordinatesView{Label: a.label(), Axes: a.axes("coords")}
-	if a.hidden > 0 {
-		v.Note = fmt.Sprintf("%d parameters that explain least are left out.", a.hidden)
-	}
-	var x []string
-	for i := range a.list {
-		x = append(x, strconv.FormatFloat(a.list[i].x, 'f', 0, 64))
-	}
-	v.X = strings.Join(x, ",")
-	a.byShade(rows, func(row report.Row) string { return a.crossings(row) }, func(shade int, lines []string) {
-		if shade > 0 {
-			v.Lines += ";"
+	axes := append([]*Dimension{}, c.Parameters[:min(maxAxes, len(c.Parameters))]...)
+	return append(axes, c.Scores[0])
+}
+
+// tall returns the indices of the axes in a narrow window.
+func tall(axes []*Dimension) (list []int) {
+	for i := range axes {
+		if i < maxTallAxes || i == len(axes)-1 {
+			list = append(list, i)
 		}
-		v.Lines += strings.Join(lines, " ")
+	}
+	return list
+}
+
+// Coordinates returns the drawing of all trials that have a score; nil if there are too few.
+func (c *Study) Coordinates() *Coordinates {
+	axes := c.Axes()
+	if len(c.sorted) < 2 || len(axes) < 2 {
+		return nil
+	}
+	v := &Coordinates{Label: coordinatesLabel(axes, len(c.sorted))}
+	if hidden := len(c.Parameters) - maxAxes; hidden > 0 {
+		v.Note = fmt.Sprintf("%d less important parameters are left out.", hidden)
+	}
+	var wide strings.Builder
+	fmt.Fprintf(&wide, `<svg class="coords wide" viewBox="0 0 %g %g" aria-hidden="true"><path class="chosen" d=""/>`, coordsWidth, coordsHeight)
+	at := make([]string, len(axes))
+	for i, axis := range axes {
+		x := wideX(i, len(axes))
+		at[i] = strconv.FormatFloat(x, 'f', 0, 64)
+		axis.drawWide(&wide, x)
+	}
+	wide.WriteString(`</svg>`)
+	v.Wide = template.HTML(wide.String()) // made of numbers and escaped text
+	v.WideAt = fmt.Sprintf("%s;%g,%g", strings.Join(at, ","), coordsBottom, coordsTop)
+	v.addTall(axes)
+	v.Axes = axesJSON(axes)
+	var lines strings.Builder
+	c.byShade(func(i int) string { return c.Line(i) }, func(shade int, all []string) {
+		if shade > 0 {
+			lines.WriteByte(';')
+		}
+		lines.WriteString(strings.Join(all, " "))
 	})
+	v.Lines = lines.String()
 	return v
 }
 
-func (a *Coordinates) label() string {
-	return fmt.Sprintf("Parallel coordinates of %d trials over %s", len(a.ranks), strings.Join(a.Names(), ", "))
+func coordinatesLabel(axes []*Dimension, trials int) string {
+	var names []string
+	for _, axis := range axes {
+		names = append(names, axis.Name)
+	}
+	return fmt.Sprintf("Parallel coordinates of %d trials over %s", trials, strings.Join(names, ", "))
 }
 
-// byShade draws the trials that have a score, and yields the lines by shade: trials of about equal
-// rank together.
-func (a *Coordinates) byShade(rows []report.Row, draw func(report.Row) string, yield func(shade int, lines []string)) {
+// addTall adds the axes for narrow windows; the others have no position there.
+func (v *Coordinates) addTall(axes []*Dimension) {
+	list := tall(axes)
+	at := make([]string, len(axes))
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="coords tall" viewBox="0 0 %g %g" aria-hidden="true"><path class="chosen" d=""/>`, tallWidth, tallTop+tallRow*float64(len(list)-1)+30)
+	for row, i := range list {
+		y := tallTop + tallRow*float64(row)
+		at[i] = strconv.FormatFloat(y, 'f', 0, 64)
+		axes[i].drawTall(&b, y)
+	}
+	b.WriteString(`</svg>`)
+	v.Tall = template.HTML(b.String()) // made of numbers and escaped text
+	v.TallAt = fmt.Sprintf("%s;%g,%g", strings.Join(at, ","), tallSide, tallWidth-tallSide)
+}
+
+// axisJSON is an axis as the page's script needs it.
+type axisJSON struct {
+	Name  string   `json:"name"`
+	Log   bool     `json:"log,omitempty"`
+	Low   float64  `json:"low"`
+	High  float64  `json:"high"`
+	Words []string `json:"words,omitempty"`
+}
+
+func axesJSON(axes []*Dimension) string {
+	list := make([]axisJSON, len(axes))
+	for i, axis := range axes {
+		list[i] = axisJSON{axis.Name, axis.Log, axis.Low, axis.High, axis.Words}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // impossible: ranges are finite
+	}
+	return string(text)
+}
+
+func wideX(i, n int) float64 {
+	return coordsSide + float64(i)*(coordsWidth-2*coordsSide)/float64(max(1, n-1))
+}
+
+// byShade yields the trials that have a score by shade: trials of about equal rank together.
+func (c *Study) byShade(draw func(row int) string, yield func(shade int, lines []string)) {
 	lines := make([][]string, shades)
-	for _, row := range rows {
-		if rank, scored := a.ranks[row.Trial]; scored {
-			shade := shades - 1 - rank*shades/len(a.ranks)
-			lines[shade] = append(lines[shade], draw(row))
-		}
+	for rank, i := range c.sorted {
+		shade := shades - 1 - shadeOf(rank, len(c.sorted))
+		lines[shade] = append(lines[shade], draw(i))
 	}
 	for shade := range lines {
 		yield(shade, lines[shade])
 	}
 }
 
-// crossings returns where a row crosses the axes, to one unit.
-func (a *Coordinates) crossings(row report.Row) string {
-	b := make([]byte, 0, len(a.list)*4)
-	for i := range a.list {
-		if i > 0 {
+// Line returns where the line of a row crosses the axes.
+func (c *Study) Line(i int) string {
+	axes := c.Axes()
+	b := make([]byte, 0, len(axes)*4)
+	for k, axis := range axes {
+		if k > 0 {
 			b = append(b, ',')
 		}
-		if y, there := a.list[i].y(row); there {
-			b = strconv.AppendInt(b, int64(math.Round(y)), 10)
+		if at := axis.at[i]; !math.IsNaN(at) {
+			b = strconv.AppendInt(b, int64(math.Round(at*axisUnits)), 10)
 		}
 	}
 	return string(b)
 }
 
-// axes returns the picture without the trials' lines, with an empty line for the selected one.
-func (a *Coordinates) axes(class string) template.HTML {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %g %g" aria-hidden="true"><path class="chosen" d=""/>`, class, coordsWidth, coordsHeight)
-	for i := range a.list {
-		a.list[i].draw(&b)
+// Columns returns the names of the parameters that a table shows.
+func (c *Study) Columns() (names []string) {
+	for _, d := range c.Parameters[:min(maxAxes, len(c.Parameters))] {
+		names = append(names, d.Name)
 	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) // made of numbers and escaped text
+	return names
 }
 
-// pictureStyle is the style of a stand-alone picture, to which the page's style sheet does not
-// apply.
-const pictureStyle = `<style>text{font:11px sans-serif;fill:#555}.Axis-name{font-weight:600;text-anchor:middle}.Axis{stroke:#888}path{fill:none;stroke:#2563b5;stroke-width:.6}` +
-	`@media(prefers-color-scheme:dark){text{fill:#bbb}path{stroke:#7fb2ff}}</style>`
-
-// Picture returns the complete stand-alone picture.
-func (a *Coordinates) Picture(rows []report.Row) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g">%s`, coordsWidth, coordsHeight, pictureStyle)
-	a.byShade(rows, a.Path, func(shade int, lines []string) {
+// Picture returns parallel coordinates as a picture of their own.
+func (c *Study) Picture() string {
+	axes := c.Axes()
+	if len(c.sorted) < 2 || len(axes) < 2 {
+		return ""
+	}
+	p := newPicture("parallel", coordsWidth, coordsHeight, coordinatesLabel(axes, len(c.sorted)))
+	draw := func(i int) string { return string(widePath(axes, i)) }
+	c.byShade(draw, func(shade int, lines []string) {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, `<path stroke-opacity="%.2f" d="%s"/>`, 0.15+0.85*float64(shade)/(shades-1), strings.Join(lines, ""))
+			fmt.Fprintf(p, `<path class="lines s%d" stroke-opacity="%.2f" d="%s"/>`, shade, 0.25+0.75*float64(shade)/(shades-1), strings.Join(lines, ""))
 		}
 	})
-	for i := range a.list {
-		a.list[i].draw(&b)
+	for i, axis := range axes {
+		axis.drawWide(&p.Builder, wideX(i, len(axes)))
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.done()
 }
 
-func (a *axis) draw(b *strings.Builder) {
-	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%[1]g" y1="%[2]g" y2="%[3]g"/><text class="axis-name" x="%[1]g" y="16">%[4]s<title>%[5]s</title></text>`,
-		a.x, coordsTop, coordsHeight-coordsBottom, escaped(cut(a.name, 17)), escaped(a.name))
-	for _, tick := range a.ticks() {
-		fmt.Fprintf(b, `<text class="tick" x="%g" y="%.1f">%s</text>`, a.x+5, tick.at+3.5, escaped(cut(tick.text, 12)))
+// widePath returns a row's line through all axes, with gaps where it has no value.
+func widePath(axes []*Dimension, i int) (d []byte) {
+	pen := byte('M')
+	for k, axis := range axes {
+		at := axis.at[i]
+		if math.IsNaN(at) {
+			pen = 'M'
+			continue
+		}
+		d = appendSpot(d, pen, math.Round(wideX(k, len(axes))), math.Round(coordsBottom-at*(coordsBottom-coordsTop)))
+		pen = 'L'
+	}
+	return d
+}
+
+func (d *Dimension) drawWide(b *strings.Builder, x float64) {
+	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%[1]g" y1="%[2]g" y2="%[3]g"/><text class="axis-name name middle" x="%[1]g" y="16">%[4]s<title>%[5]s</title></text>`,
+		x, coordsTop, coordsBottom, escaped(cut(d.Name, 17)), escaped(d.Name))
+	for _, tick := range d.ticks(5) {
+		fmt.Fprintf(b, `<text class="tick" x="%g" y="%.1f">%s</text>`, x+5, coordsBottom-tick.at*(coordsBottom-coordsTop)+3.5, escaped(cut(tick.text, 12)))
 	}
 }
 
-type axisTick struct {
-	at   float64
-	text string
+func (d *Dimension) drawTall(b *strings.Builder, y float64) {
+	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%g" y1="%[3]g" y2="%[3]g"/><text class="axis-name" x="%[1]g" y="%.1f">%[5]s<title>%[6]s</title></text>`,
+		tallSide, tallWidth-tallSide, y, y-9, escaped(cut(d.Name, 40)), escaped(d.Name))
+	ticks := d.ticks(4)
+	for _, tick := range ticks {
+		fmt.Fprintf(b, `<text class="tick middle" x="%.1f" y="%.1f">%s</text>`, tallSide+tick.at*(tallWidth-2*tallSide), y+15, escaped(cut(tick.text, max(3, 44/max(1, len(ticks))))))
+	}
 }
 
-func (a *axis) ticks() (ticks []axisTick) {
-	if a.words != nil {
-		every := 1 + len(a.words)/12
-		for i := 0; i < len(a.words); i += every {
-			ticks = append(ticks, axisTick{a.scale.at(float64(i)), a.words[i]})
-		}
-		return ticks
-	}
-	for _, part := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		v := a.scale.low + part*(a.scale.high-a.scale.low)
-		text := v
-		if a.log {
-			text = math.Exp(v)
-		}
-		ticks = append(ticks, axisTick{a.scale.at(v), Short(Round(text, 3))})
-		if a.scale.low == a.scale.high {
-			break
-		}
-	}
-	return ticks
-}
+// Rows returns the study's trials, in the order of their numbers.
+func (c *Study) Rows() []report.Row { return c.Report.Trials }

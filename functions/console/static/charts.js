@@ -42,50 +42,13 @@ async function drawChart(place) {
   plots.set(place.id, new uPlot(options(chart, place, place.dataset.points === '0'), chart.data, place));
 }
 
-// Parallel coordinates: the lines go behind the axes, so many in one frame that the page stays quick.
-const linesPerFrame = 150;
-
-async function drawLines(place) {
-  const canvas = document.createElement('canvas'), scale = Math.min(2, devicePixelRatio || 1), width = place.clientWidth;
-  const svg = place.querySelector('svg'), unit = width / svg.viewBox.baseVal.width, x = place.dataset.x.split(',').map(Number);
-  canvas.width = width * scale;
-  canvas.height = svg.viewBox.baseVal.height * unit * scale;
-  const pen = canvas.getContext('2d'), shades = place.dataset.lines.split(';');
-  const drawn = place.dataset.lines;
-  pen.scale(unit * scale, unit * scale);
-  const low = colour('--shade-low'), high = colour('--shade-high');
-  const many = place.dataset.lines.split(' ').length > 300;
-  for (let s = 0; s < shades.length; s++) {
-    const strong = s / (shades.length - 1), lines = shades[s] ? shades[s].split(' ') : [];
-    for (let at = 0; at < lines.length; at += linesPerFrame) {
-      await frame();
-      if (!place.isConnected || place.dataset.lines !== drawn) return;
-      pen.strokeStyle = `color-mix(in oklab, ${high} ${Math.round(6 + 94 * strong)}%, ${low})`;
-      pen.globalAlpha = many ? 0.12 + 0.6 * strong ** 3 : 0.3 + 0.7 * strong;
-      pen.lineWidth = many ? 0.6 : 1.1;
-      pen.beginPath();
-      for (const line of lines.slice(at, at + linesPerFrame)) {
-        let down = false;
-        line.split(',').forEach((y, i) => {
-          if (y === '') down = false;
-          else if (down) pen.lineTo(x[i], +y);
-          else { pen.moveTo(x[i], +y); down = true; }
-        });
-      }
-      pen.stroke();
-    }
-  }
-  place.querySelector('canvas')?.remove(); // the last picture stays until the new one is whole
-  place.prepend(canvas);
-}
-
 const inSight = new IntersectionObserver(seen => {
-  for (const one of seen) if (one.isIntersecting) { inSight.unobserve(one.target); (one.target.dataset.chart ? drawChart : drawLines)(one.target); }
+  for (const one of seen) if (one.isIntersecting) { inSight.unobserve(one.target); drawChart(one.target); }
 }, { rootMargin: '200px' });
 
 // prepare has the pictures below an element drawn once they are in sight.
 export function prepare(root) {
-  for (const place of root.querySelectorAll('[data-chart], [data-lines]')) if (!plots.has(place.id)) inSight.observe(place);
+  for (const place of root.querySelectorAll('[data-chart]')) if (!plots.has(place.id)) inSight.observe(place);
 }
 
 // keep has what is drawn of an old part go on in the new one.
@@ -98,13 +61,10 @@ export function keep(old, fresh) {
     if (was.dataset.chart !== place.dataset.chart) { plot.setData(chart.data); was.dataset.chart = place.dataset.chart; }
     place.replaceWith(was);
   }
-  const lines = fresh.querySelector('[data-lines]'), drawn = old.querySelector('[data-lines] canvas');
-  if (lines && drawn) lines.prepend(drawn);
 }
 
 function redraw() {
   for (const place of document.querySelectorAll('[data-chart]')) if (plots.has(place.id)) drawChart(place);
-  for (const place of document.querySelectorAll('[data-lines]')) if (place.querySelector('canvas')) drawLines(place);
 }
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 let resized;

@@ -2,11 +2,13 @@
 // read. Parts of a page come as HTML that the server made and escaped; they replace what the element of that id holds.
 const body = document.body, away = document.getElementById('away');
 
-// Pictures have a script of their own, which is loaded with the first of them.
-let charts;
+// Pictures have scripts of their own, which are loaded with the first of them: charts, and drawings of studies.
+let charts, studies;
 async function picture(root) {
-  if (!charts && root.querySelector('[data-chart], [data-lines]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
+  if (!charts && root.querySelector('[data-chart]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
   if (charts) charts.prepare(root);
+  if (!studies && root.querySelector('[data-lines], [data-key], [data-brushes]')) studies = await import('/static/study.js?v=' + body.dataset.assets);
+  if (studies) studies.prepare(root);
 }
 
 function prepare(root) {
@@ -55,6 +57,7 @@ function put(id, html) {
   const fresh = document.createElement('template');
   fresh.innerHTML = html;
   if (charts) charts.keep(old, fresh.content);
+  if (studies) studies.keep(old, fresh.content);
   const checked = new Set([...old.querySelectorAll('input[type=checkbox]:checked')].map(box => box.value));
   for (const box of fresh.content.querySelectorAll('input[type=checkbox]')) box.checked = checked.has(box.value);
   old.querySelectorAll('details').forEach((was, i) => { const is = fresh.content.querySelectorAll('details')[i]; if (is && was.open) is.open = true; });
@@ -147,12 +150,21 @@ document.addEventListener('submit', event => {
   const question = event.target.dataset.sure;
   if (question && !confirm(question)) event.preventDefault();
 });
-function choose(event) {
-  const row = event.target.closest && event.target.closest('tr[data-path]'), line = document.querySelector('.coords .chosen');
-  if (line) line.setAttribute('d', row ? row.dataset.path : '');
-}
-document.addEventListener('mouseover', choose);
-document.addEventListener('focusin', choose);
+
+// A script shows another address of the same page: parts that differ replace those that are here, and updates follow that address.
+document.addEventListener('go', async event => {
+  const answer = await fetch(event.detail).catch(() => null), then = new URL(event.detail, location.href);
+  if (!answer || !answer.ok) { location.assign(event.detail); return; }
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html'), had = new Set((has || '').split(','));
+  history.replaceState(null, '', then.pathname + then.search + then.hash);
+  rest();
+  body.dataset.live = page.body.dataset.live || '';
+  has = page.getElementById('seen')?.dataset.seen;
+  const changed = (has || '').split(',').filter(part => !had.has(part)).map(part => part.split('=')[0]);
+  for (const id of changed) { const part = page.getElementById(id); if (part) put(id, part.innerHTML); }
+  follow();
+  if (then.hash) document.getElementById(then.hash.slice(1))?.scrollIntoView({ block: 'start' });
+});
 
 for (const log of document.querySelectorAll('[data-end]')) log.scrollTop = log.scrollHeight;
 prepare(document);

@@ -1,0 +1,314 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/chart"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// trialView is one trial of a study.
+type trialView struct {
+	Study     events.Study
+	StudyURL  template.URL
+	Row       report.Row
+	State     string
+	InWords   string
+	Scores    []nameValue
+	Rank      int
+	Scored    int
+	Values    []nameValue
+	Tuner     []nameValue // what the algorithm adds, such as a number of epochs
+	Metrics   []nameValue
+	Charts    []chartView
+	Neighbors []neighbor
+	Took      time.Duration
+	Run       *key
+	RunURL    template.URL
+	Message   string // why it failed, with the end of its log
+	Log       string // of a running one
+	LogNote   string
+	Kept      string // what is kept of it
+	Results   template.URL
+	Model     template.URL
+	Parent    template.URL
+	Continued []neighbor // trials that continue from it
+	JSON      string
+	Download  template.URL
+	Commands  []commandLine
+}
+
+// neighbor is another trial, and what it is to this one.
+type neighbor struct {
+	Label, Trial string
+	URL          template.URL
+}
+
+// maxNeighbors is how many trials that continue one are listed.
+const maxNeighbors = 20
+
+func (c *Console) trialPage() page {
+	return page{
+		nav: "studies", template: "trial", breath: shortly,
+		title: func(view any) string {
+			v := view.(trialView)
+			return "Trial " + v.Row.Trial + " · " + v.Study.Pipeline
+		},
+		fragments: []string{"trial-head", "trial-values", "trial-charts", "trial-log"},
+		build:     func(r *http.Request) (any, error) { return c.trialView(r) },
+	}
+}
+
+// drawnTrial returns the study and the row of the trial that a request names.
+func (c *Console) drawnTrial(r *http.Request) (d drawnStudy, row int, err error) {
+	d, err = c.drawnStudy(r)
+	if err != nil {
+		return d, 0, err
+	}
+	id := r.FormValue("trial")
+	if n, err := strconv.Atoi(id); err == nil && n >= 0 && n < 1e6 {
+		id = fmt.Sprintf("%04d", n) // pages also name trials without zeros
+	}
+	row = slices.IndexFunc(d.Rows(), func(row report.Row) bool { return row.Trial == id })
+	if row < 0 {
+		return d, 0, notThere("The study has no trial %s.", id[:min(len(id), 20)])
+	}
+	return d, row, nil
+}
+
+func (c *Console) trialView(r *http.Request) (view trialView, err error) {
+	d, i, err := c.drawnTrial(r)
+	if err != nil {
+		return view, err
+	}
+	row, t := d.Rows()[i], d.State.Study.Trials[i]
+	view = trialView{
+		Study: d.Name, StudyURL: link("/study", "pipeline", d.Name.Pipeline, "id", d.Name.ID), Row: row, State: string(d.Report.State(row)), InWords: d.Report.InWords(row),
+		Rank: d.Rank(row.Trial), Scored: d.Scored(), Message: mask.Text(runs.PlainText(row.Message)),
+	}
+	for o, score := range d.ScoresOf(i) {
+		if score != nil {
+			view.Scores = append(view.Scores, nameValue{d.Scores[o].Name, chart.Short(*score)})
+		}
+	}
+	view.values(row)
+	view.duration(c.opts.Now(), row)
+	view.curves(d, t)
+	view.neighbors(d, i)
+	view.kept(c, d, row, t)
+	c.addRun(&view, d)
+	c.addTrialLog(r.Context(), &view, t)
+	view.commands(c, d, t)
+	return view, nil
+}
+
+func (v *trialView) values(row report.Row) {
+	for _, value := range row.Values {
+		line := nameValue{value.Name, shownValue(value.Name, value.Of)}
+		if strings.HasPrefix(value.Name, space.Own) {
+			v.Tuner = append(v.Tuner, line)
+			continue
+		}
+		v.Values = append(v.Values, line)
+	}
+	for _, name := range slices.Sorted(maps.Keys(row.Metrics)) {
+		v.Metrics = append(v.Metrics, nameValue{name, chart.Short(row.Metrics[name])})
+	}
+}
+
+func (v *trialView) duration(now time.Time, row report.Row) {
+	switch {
+	case !row.Ended.IsZero():
+		v.Took = row.Ended.Sub(row.Started)
+	case !row.Started.IsZero():
+		v.Took = now.Sub(row.Started)
+	}
+}
+
+// curves adds a chart for each metric that the log has by step.
+func (v *trialView) curves(d drawnStudy, t *tune.Trial) {
+	var charts chart.Curves
+	for _, name := range slices.Sorted(maps.Keys(t.Curves)) {
+		for _, p := range t.Curves[name] {
+			charts.Add(p.Step, map[string]float64{name: p.Value})
+		}
+	}
+	v.Charts = viewsOf(charts.Charts())
+}
+
+// neighbors adds the trials before and after it, by number and by score, and those of the same
+// training.
+func (v *trialView) neighbors(d drawnStudy, i int) {
+	rows := d.Rows()
+	add := func(label, trial string) {
+		if trial != "" {
+			v.Neighbors = append(v.Neighbors, neighbor{label, trial, trialURL(d.Name, trial)})
+		}
+	}
+	if i > 0 {
+		add("← Previous", rows[i-1].Trial)
+	}
+	if i+1 < len(rows) {
+		add("Next →", rows[i+1].Trial)
+	}
+	better, worse := d.Neighbors(rows[i].Trial)
+	add("↑ Next better", better)
+	add("↓ Next worse", worse)
+	if parent := rows[i].Parent; parent != "" {
+		v.Parent = trialURL(d.Name, parent)
+	}
+	for _, row := range rows {
+		if row.Parent == rows[i].Trial && len(v.Continued) < maxNeighbors {
+			v.Continued = append(v.Continued, neighbor{"", row.Trial, trialURL(d.Name, row.Trial)})
+		}
+	}
+}
+
+// The folder of a Tuner's artifacts below that of a pipeline, and its outputs, as TFX names them.
+const (
+	tunerFolder = "Tuner"
+	tunerBest   = "best_hyperparameters"
+	tunerModel  = "model"
+)
+
+// kept adds what the store has of a trial.
+func (v *trialView) kept(c *Console, d drawnStudy, row report.Row, t *tune.Trial) {
+	over := d.Report.Finished != nil && d.Report.Finished.Why != tune.Cancelled && d.Report.Finished.Why != tune.Failing
+	files := strings.Fields(t.Files)
+	state, model := slices.Contains(files, "kept"), slices.Contains(files, "model")
+	address := func(key string) template.URL {
+		return link("/artifact", "ref", c.opts.Root.Join(d.Name.Pipeline, tunerFolder, key, d.Name.ID).String())
+	}
+	switch {
+	case row.Best && over:
+		v.Results = address(tunerBest)
+		if model {
+			v.Model = address(tunerModel)
+		}
+	case model && !over:
+		v.Kept = "Its model, which is published if the trial stays the best"
+	case state && !over:
+		v.Kept = "Its checkpoint, from which other trials may continue, until the search ends"
+	}
+}
+
+// addRun adds the run that asked for the study. Of several ones it is the first that is known.
+func (c *Console) addRun(view *trialView, d drawnStudy) {
+	c.model.View(func(x *runs.Index) {
+		for _, request := range d.State.Study.Requests {
+			job, _, _ := strings.Cut(request, " ")
+			for k := range x.Keys() {
+				if k.Pipeline != d.Name.Pipeline {
+					continue
+				}
+				if run, known := x.Run(k); known && run.Join.Stage(events.FunctionTune).Job == job {
+					view.Run, view.RunURL = &k, link("/run", "pipeline", k.Pipeline, "run", k.Run)
+					return
+				}
+			}
+		}
+	})
+}
+
+// addTrialLog adds the end of the output of a running trial's job.
+func (c *Console) addTrialLog(ctx context.Context, view *trialView, t *tune.Trial) {
+	if t.Status != tune.Running {
+		return
+	}
+	view.LogNote = "The output of its job, which also has earlier trials of the same job."
+	if view.Run == nil {
+		view.LogNote = "The output of its job is on the page of its run, which is not known here."
+		return
+	}
+	text, err := c.logs.end(ctx, job{*view.Run, t.Owner.Job})
+	if err != nil {
+		view.LogNote = "The output can't be read now: " + mask.Text(err.Error())
+		return
+	}
+	view.Log = mask.Text(runs.PlainText(text))
+}
+
+// commands adds the trial's hyperparameters as JSON, and how to train with them.
+func (v *trialView) commands(c *Console, d drawnStudy, t *tune.Trial) {
+	values := map[string]any{}
+	for _, value := range t.Values {
+		if !strings.HasPrefix(value.Name, space.Own) {
+			values[value.Name] = value.Of
+			if text, ok := value.Of.(string); ok {
+				values[value.Name] = mask.Text(text)
+			}
+			if _, text := value.Of.(string); text && mask.Name(value.Name) {
+				values[value.Name] = mask.Hidden
+			}
+		}
+	}
+	v.JSON = indented(values)
+	v.Download = link("/trial/hyperparameters", "pipeline", d.Name.Pipeline, "id", d.Name.ID, "trial", v.Row.Trial)
+	f := frame{c: c}
+	name := fmt.Sprintf("%s-trial-%s", d.Name.ID[:min(12, len(d.Name.ID))], v.Row.Trial)
+	address := c.opts.Root.Join("own", name).String()
+	v.Commands = []commandLine{
+		{"Try the module with these hyperparameters here, without a server", f.c.opts.Command + " try MODULE --hyperparameters " + hyperparametersFile},
+		{"Train with these hyperparameters: upload the file, and name it in an event of a run of a pipeline with trainer.hyperparameters: run",
+			f.Command("upload", hyperparametersFile, address) + " &&\n" + f.Command("publish", "hparams.ready", d.Name.Pipeline+"/"+"trial-"+v.Row.Trial, "--hyperparameters", address)},
+	}
+}
+
+// hyperparametersFile is TFX's name of the file that a Trainer reads.
+const hyperparametersFile = "best_hyperparameters.txt"
+
+// trialHyperparameters answers with the hyperparameters of a trial, in the file that a Trainer
+// reads.
+func (c *Console) trialHyperparameters(w http.ResponseWriter, r *http.Request) {
+	d, i, err := c.drawnTrial(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	text, err := d.State.Study.Config.Space.Encode(d.Rows()[i].Values)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+hyperparametersFile+`"`)
+	_, _ = w.Write(text) // the client may be gone
+}
+
+// trialBrief answers with the most important values of a trial, a line each, for readers who point
+// at it in a drawing.
+func (c *Console) trialBrief(w http.ResponseWriter, r *http.Request) {
+	d, i, err := c.drawnTrial(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	row := d.Rows()[i]
+	lines := []string{"Trial " + row.Trial + ", " + d.Report.InWords(row)}
+	for o, score := range d.ScoresOf(i) {
+		if score != nil {
+			lines = append(lines, d.Scores[o].Name+" "+chart.Short(*score))
+		}
+	}
+	for _, name := range d.Columns() {
+		if value, there := row.Values.Lookup(name); there {
+			lines = append(lines, name+" "+shownValue(name, value))
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, strings.Join(lines, "\n")) // the client may be gone
+}
