@@ -260,8 +260,8 @@ func TestAScoreIsTheBestOverTheSteps(t *testing.T) {
 	}
 }
 
-// TestATrialNamesItsNewestOwner reads the owner of a trial while it runs, and its newest owner after
-// it was taken over, after it has ended and after a retry.
+// TestATrialNamesItsNewestOwner reads the owner of a trial while it runs, and its newest owner
+// after it was taken over, after it has ended and after a retry.
 func TestATrialNamesItsNewestOwner(t *testing.T) {
 	t.Parallel()
 	c := config()

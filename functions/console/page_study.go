@@ -331,8 +331,8 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, svg) // the client may be gone
 }
 
-// names reports whether the study has what a drawing is of, so that clients can't fill the book with
-// names of their own.
+// names reports whether the study has what a drawing is of, so that clients can't fill the book
+// with names of their own.
 func (d drawnStudy) names(kind, x, y string) bool {
 	has := func(list []*chart.Dimension, name string) bool {
 		return slices.ContainsFunc(list, func(one *chart.Dimension) bool { return one.Name == name })

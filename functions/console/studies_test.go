@@ -44,9 +44,9 @@ func (l *studyLog) write(e tune.Entry) {
 	}
 }
 
-// landscape is a search over seven parameters that a network of the usual kind has: an accuracy with
-// an optimum, a learning rate whose best value depends on the batch size, and one parameter that
-// doesn't matter. It tries what is random first, then what is near the best.
+// landscape is a search over seven parameters that a network of the usual kind has: an accuracy
+// with an optimum, a learning rate whose best value depends on the batch size, and one parameter
+// that doesn't matter. It tries what is random first, then what is near the best.
 type landscape struct {
 	random *rand.Rand
 	best   space.Values

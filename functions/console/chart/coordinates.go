@@ -36,8 +36,8 @@ type Coordinates struct {
 	WideAt, TallAt string
 	// The axes as JSON: name, whether it is logarithmic, its range or words.
 	Axes string
-	// By shade, the worst first, separated by ";"; for each line its positions on the axes from 0 to
-	// axisUnits, "" if it has none.
+	// By shade, the worst first, separated by ";"; for each line its positions on the axes from 0
+	// to axisUnits, "" if it has none.
 	Lines   string
 	Picture template.URL // the complete picture
 	Label   string
