@@ -31,7 +31,7 @@
 // # Memory
 //
 // A Snapshot keeps what its caller reads: one record a run, and the events of the run only with
-// Options.Timelines. A Watch keeps at most Options.MaxRuns runs (about 1 KiB each), drops the ones
+// Options.Timelines. A Watch keeps at most Options.MaxRuns runs (about 2 KiB each), drops the ones
 // that ended longest ago, and counts them; it keeps at most 500 older revisions of pipelines.
 //
 // # Events that are gone

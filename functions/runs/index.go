@@ -93,6 +93,7 @@ type record struct {
 	sequence uint64 // of its newest event
 	last     LastOutcome
 	result   Result
+	params   Parameters // those of its search, or of its model
 	timeline *Timeline
 }
 
@@ -151,6 +152,9 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 	case *events.ModelTrained:
 		r.last = r.last.Then(OutcomeOf(recorded))
 		r.result = Result{data.Finished.Sub(data.Started), data.Cached, data.Metrics, data.ModelRun}
+		r.params = parametersOf(data.Hyperparameters, data.Settings)
+	case *events.HParamsReady:
+		r.params = parametersOf(data.Values, nil)
 	case *events.TrainingFailed:
 		r.last = r.last.Then(OutcomeOf(recorded))
 		if events.EndsRun(recorded.Event) {

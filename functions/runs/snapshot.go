@@ -41,7 +41,8 @@ func List(ctx context.Context, source Source, pipeline string) ([]Summary, error
 	s := Open(source, Options{})
 	err := s.List(ctx, Buckets()...)
 	if err == nil {
-		err = s.ReadLog(ctx, events.Query{Pipeline: pipeline, Kinds: events.OutcomeKinds()}, nil)
+		kinds := append(events.OutcomeKinds(), events.KindHParamsReady) // which has parameters
+		err = s.ReadLog(ctx, events.Query{Pipeline: pipeline, Kinds: kinds}, nil)
 	}
 	list := []Summary{}
 	if err == nil {

@@ -47,7 +47,13 @@ type Summary struct {
 	Seconds float64            `json:"seconds,omitempty"`
 	Cached  bool               `json:"cached,omitempty"`
 	Error   string             `json:"error,omitempty"`
-	Updated time.Time          `json:"updated"`
+	// How often its job was attempted, once the run has ended.
+	Attempts int `json:"attempts,omitempty"`
+	// Hyperparameters of its search or its model, and settings of the training.
+	Parameters Parameters `json:"parameters,omitempty"`
+	Revision   uint64     `json:"revision,omitempty"` // of the pipeline, pinned when its events were complete
+	Started    time.Time  `json:"started,omitzero"`   // when its first event was stored
+	Updated    time.Time  `json:"updated"`
 }
 
 // Headline returns the state as text for users.
@@ -153,9 +159,9 @@ func Outcome(recorded events.Recorded) Summary {
 	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
 		r.State, r.Model, r.Metrics, r.Cached = Trained, data.Model.URI, data.Metrics, data.Cached
-		r.Seconds = data.Finished.Sub(data.Started).Seconds()
+		r.Seconds, r.Attempts = data.Finished.Sub(data.Started).Seconds(), data.Attempts
 	case *events.TrainingFailed:
-		r.State, r.Error = ofFailure(data.Reason, data.Message), data.Message
+		r.State, r.Error, r.Attempts = ofFailure(data.Reason, data.Message), data.Message, data.Attempt
 	default: // other events are not outcomes
 	}
 	return r
@@ -187,6 +193,10 @@ func (x *Index) stateOf(key Key, r *record) Summary {
 		err = x.lack(events.KVJoins, dispatch.JoinKey(key.Pipeline, key.Run))
 	}
 	state.Pipeline, state.Run = key.Pipeline, key.Run
+	state.Started, state.Parameters = r.since, r.params
+	if r.joined && r.damage == nil {
+		state.Revision = r.join.Current().Revision
+	}
 	if err != nil {
 		state.State, state.Error = Unclear, err.Error()
 	}
