@@ -131,7 +131,9 @@ var rules = archtest.Rules{
 			TestImports: "compute/tune/suggest compute/tf/tftest functions/runner functions/module"},
 		"functions/execution/tuner/oracle/oraclepb": {},
 		// The index of runs.
-		"functions/runs": {Imports: "events functions/dispatch functions/dispatch/join functions/pipeline", TestImports: "events/bustest"},
+		"functions/runs": {Imports: "events functions/dispatch functions/dispatch/join functions/internal/mask functions/pipeline", TestImports: "events/bustest"},
+		// Filters, orders and pages of runs.
+		"functions/runs/list": {Imports: "functions/internal/mask functions/internal/spelling functions/runs"},
 		// What a manifest says of its execution.
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
@@ -170,7 +172,7 @@ var rules = archtest.Rules{
 			"functions/runs/submit functions/internal/spelling functions/stoker/app functions/stoker/exit functions/stoker/model " +
 			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
 		"functions/stoker/run": {Imports: "compute/tune/space events functions/admin/access functions/dispatch functions/admin/inspect functions/internal/mask " +
-			"functions/admin/replay functions/runs functions/runs/query functions/runs/follow functions/runs/logs " +
+			"functions/admin/replay functions/runs functions/runs/list functions/runs/query functions/runs/follow functions/runs/logs " +
 			"functions/runs/submit functions/runs/watch functions/internal/spelling functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/terminal",
 			TestImports: "events/jetstream"},

@@ -51,9 +51,10 @@ type Summary struct {
 	Attempts int `json:"attempts,omitempty"`
 	// Hyperparameters of its search or its model, and settings of the training.
 	Parameters Parameters `json:"parameters,omitempty"`
-	Revision   uint64     `json:"revision,omitempty"` // of the pipeline, pinned when its events were complete
-	Started    time.Time  `json:"started,omitzero"`   // when its first event was stored
-	Updated    time.Time  `json:"updated"`
+	// Of the pipeline, pinned when its events were complete.
+	Revision uint64    `json:"revision,omitempty"`
+	Started  time.Time `json:"started,omitzero"` // when its first event was stored
+	Updated  time.Time `json:"updated"`
 }
 
 // Headline returns the state as text for users.

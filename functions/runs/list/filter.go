@@ -37,7 +37,7 @@ const (
 //	name     = word                            a field, a metric or a parameter
 //	operator = "=" | "!=" | ">" | ">=" | "<" | "<=" | "~"
 //	value    = word { "," word }               with = and !=, any of several
-//	text     = word                            in the names of pipeline and run, the model or the error
+//	text     = word                            in the name, the model or the error
 //	word     = characters without a space or operator | '"' characters '"'
 //
 // Spaces around an operator do not count. In quotes, \" and \\ stand for " and \. The character ~
@@ -108,7 +108,7 @@ func (f Filter) Matches(run *runs.Summary, now time.Time) bool {
 func (f Filter) Has(name string) (values []string) {
 	for _, t := range f.terms {
 		if t.name == name && t.operator == "=" {
-			values = append(values, t.values...)
+			values = append(values, t.single()...)
 		}
 	}
 	return values

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/list"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -27,26 +28,28 @@ type listFlags struct {
 	since    time.Duration
 	limit    int
 	watch    bool
+	where    string
+	filter   *list.Filter // of where, once its names are known
 }
 
 // runsInfo describes both `stoker runs` and `stoker runs list`.
 var runsInfo = app.Info{Role: access.Console, Output: app.List, Names: "PIPELINE/RUN",
-	Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error",
+	Always: "pipeline run state updated", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error attempts parameters revision started",
 }
 
 func newRuns(a *app.App) *cobra.Command {
-	list := newRunsList(a)
+	listed := newRunsList(a)
 	cmd := &cobra.Command{
 		Use:         "runs",
 		GroupID:     app.Look,
 		Annotations: runsInfo.Annotations(),
 		Short:       "List, show and repeat runs",
 		Long:        "Lists runs: what each waits for, or its result. Subcommands show one run, or run its inputs again.",
-		Example:     list.Example,
+		Example:     listed.Example,
 		Args:        app.NoArguments,
 	}
 	addList(a, cmd)
-	cmd.AddCommand(list, newRunsShow(a), newRunsRerun(a))
+	cmd.AddCommand(listed, newRunsShow(a), newRunsRerun(a))
 	return cmd
 }
 
@@ -56,8 +59,12 @@ func newRunsList(a *app.App) *cobra.Command {
 		Annotations: runsInfo.Annotations(),
 		Short:       "List runs, the last updated first",
 		Long: "Lists runs, the last updated first: state, metric, how long the training took, whether the model existed before (cached), and\n" +
-			"the age of the last change.",
+			"the age of the last change.\n\n" +
+			"--where selects runs by terms that must all hold, as the console does: NAME OPERATOR VALUE, or a text in the name, the model or\n" +
+			"the error. Operators: = != > >= < <=, and ~ for contains; a comma separates alternatives. Names: " + strings.Join(list.Fields(), ", ") + ",\n" +
+			"and the metrics and parameters of the runs, where needed as metric.NAME or param.NAME.",
 		Example: "  stoker runs list --pipeline penguin --since 24h\n" +
+			"  stoker runs list --where 'accuracy > 0.9 units=64'\n" +
 			"  stoker runs list --state failed,expired -o name | xargs -n1 stoker runs show\n" +
 			"  stoker runs list --watch",
 		Args: app.NoArguments,
@@ -75,13 +82,13 @@ func addList(a *app.App, cmd *cobra.Command) {
 		}
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 			if f.watch {
-				return watchList(ctx, a, bus, f)
+				return watchList(ctx, a, bus, &f)
 			}
-			list, err := f.list(ctx, bus)
+			all, err := f.list(ctx, bus)
 			if err != nil {
 				return err
 			}
-			return a.PrintList(listing(a, list))
+			return a.PrintList(listing(a, all))
 		})
 	}
 	flags := cmd.Flags()
@@ -89,6 +96,7 @@ func addList(a *app.App, cmd *cobra.Command) {
 	flags.StringSliceVar(&f.states, "state", nil, "only runs in these states: "+strings.Join(runs.States(), ", "))
 	app.CompleteFlag(cmd, "state", runs.States()...)
 	flags.DurationVar(&f.since, "since", 0, "only runs that have changed within this time, like 24h")
+	flags.StringVar(&f.where, "where", "", "only runs that match, like 'accuracy > 0.9 units=64 state=trained'")
 	flags.IntVar(&f.limit, "limit", 0, "at most this many; 0: all")
 	flags.BoolVar(&f.watch, "watch", false, "print the list again whenever it changes, until interrupted")
 }
@@ -105,32 +113,43 @@ func (f listFlags) check() error {
 	return app.Within("limit", f.limit, 0, app.AnyCount)
 }
 
-func (f listFlags) list(ctx context.Context, bus runs.Source) ([]runs.Summary, error) {
-	list, err := runs.List(ctx, bus, f.pipeline)
-	list = slices.DeleteFunc(list, func(r runs.Summary) bool {
-		return len(f.states) > 0 && !slices.Contains(f.states, r.State) || f.since > 0 && time.Since(r.Updated) > f.since
+func (f *listFlags) list(ctx context.Context, bus runs.Source) ([]runs.Summary, error) {
+	all, err := runs.List(ctx, bus, f.pipeline)
+	if err == nil && f.filter == nil {
+		filter, fault := list.Parse(f.where, list.NamesOf(slices.Values(all)))
+		if fault != nil {
+			return nil, exit.Usage(fmt.Errorf("--where: %w", fault))
+		}
+		f.filter = &filter
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	all = slices.DeleteFunc(all, func(r runs.Summary) bool {
+		return len(f.states) > 0 && !slices.Contains(f.states, r.State) || f.since > 0 && now.Sub(r.Updated) > f.since || !f.filter.Matches(&r, now)
 	})
 	if f.limit > 0 {
-		list = list[:min(len(list), f.limit)]
+		all = all[:min(len(all), f.limit)]
 	}
-	return list, err
+	return all, nil
 }
 
-func listing(a *app.App, list []runs.Summary) app.Listing {
-	names := make([]string, len(list))
-	for i, r := range list {
+func listing(a *app.App, all []runs.Summary) app.Listing {
+	names := make([]string, len(all))
+	for i, r := range all {
 		names[i] = r.Pipeline + "/" + r.Run
 	}
-	return app.Listing{Lines: list, Names: names, Table: func(w io.Writer, wide bool) { runsTable(a, w, list, wide) }}
+	return app.Listing{Lines: all, Names: names, Table: func(w io.Writer, wide bool) { runsTable(a, w, all, wide) }}
 }
 
-func runsTable(a *app.App, w io.Writer, list []runs.Summary, wide bool) {
+func runsTable(a *app.App, w io.Writer, all []runs.Summary, wide bool) {
 	head := []any{"PIPELINE", "RUN", "STATE", "METRIC", "TOOK", "CACHED", "AGE", "WHAT"}
 	if wide {
 		head = append(head, "UPDATED", "CLASS", "METRICS")
 	}
 	terminal.Row(w, head...)
-	for _, r := range list {
+	for _, r := range all {
 		metric, took, cached, what := runs.MainMetric(r.Metrics), "", "", r.What()
 		if r.Seconds > 0 {
 			took = time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond).String()
@@ -154,25 +173,25 @@ const watchPeriod = time.Second
 
 // watchList prints the list, and again whenever it has changed, until ctx ends. On a terminal the
 // new list replaces the old one; elsewhere only the lines of runs that have changed are printed.
-func watchList(ctx context.Context, a *app.App, bus runs.Source, f listFlags) error {
+func watchList(ctx context.Context, a *app.App, bus runs.Source, f *listFlags) error {
 	_, _, drawable := a.Stdout.Size()
 	known, drawn := map[runs.Key]runs.Summary{}, 0
 	for {
-		list, err := f.list(ctx, bus)
+		all, err := f.list(ctx, bus)
 		if err != nil {
 			return exit.IgnoreEnd(ctx, err)
 		}
-		changed := slices.DeleteFunc(slices.Clone(list), func(r runs.Summary) bool {
+		changed := slices.DeleteFunc(slices.Clone(all), func(r runs.Summary) bool {
 			before, ok := known[r.Key()]
 			return ok && before.Updated.Equal(r.Updated) && before.Headline() == r.Headline() && before.What() == r.What()
 		})
 		clear(known)
-		for _, r := range list {
+		for _, r := range all {
 			known[r.Key()] = r
 		}
 		switch {
 		case drawable && !a.ForPrograms():
-			drawn, err = redrawList(a, listing(a, list), drawn)
+			drawn, err = redrawList(a, listing(a, all), drawn)
 		case len(changed) == 0:
 		case a.ForPrograms():
 			err = terminal.PrintNext(a.Stdout, a.Output, changed)

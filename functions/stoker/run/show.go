@@ -27,7 +27,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error attempts parameters started since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
