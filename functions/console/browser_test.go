@@ -170,7 +170,8 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.sees("/runs", `class="spark"`)
 	last := fmt.Sprintf("run-%04d", (runs-1)/7*7)
 	for _, path := range []string{
-		"/runs", "/runs?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
+		"/runs", "/runs?q=run-00+state%3Dtrained+accuracy+%3E+0.95&sort=-metric.accuracy&columns=state&columns=loss&columns=model&columns=cached&columns=started&columns=updated&columns=metric.accuracy&columns=param.learning_rate",
+		"/runs?q=state%3Dfailed+accurcy+%3E+0.9", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
 		"/trial?pipeline=penguin&id=" + study + "&trial=12", "/trial?pipeline=penguin&id=" + study + "&trial=7",

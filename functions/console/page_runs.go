@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"html/template"
 	"maps"
 	"net/http"
@@ -11,16 +10,30 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/list"
 )
+
+// listState is what the address of the list of runs holds.
+type listState struct {
+	Query  string // see list.Parse
+	Sort   string // see list.ParseOrder
+	Cursor string
+	Chosen []string // columns, by id; empty: the usual ones
+}
 
 // runsView is the list of runs.
 type runsView struct {
-	Query, Pipeline, State string
-	Pipelines              []string
-	States                 []stateCount
-	Runs                   []runLine
-	Leaf                   leaf
-	Known                  int
+	listState
+	Fault   *list.Error // why nothing is selected
+	Marked  [3]string   // the query before, in and after the part that can't be read
+	States  []stateCount
+	Columns []columnView // those that are shown
+	Choices []columnGroup
+	Orders  []option
+	Names   []string // completions of the query
+	Runs    []runLine
+	Leaf    leaf
+	Known   int
 }
 
 // stateCount is the number of runs in a state, and the address of their list.
@@ -65,39 +78,135 @@ func (c *Console) runsPage() page {
 		nav: "runs", template: "runs", title: func(any) string { return "Runs" },
 		fragments: []string{"runs-states", "runs-table"},
 		build: func(r *http.Request) (any, error) {
-			view := c.model.runsView(r)
+			view, err := c.model.runsView(r, c.opts.Now())
 			c.addSparks(view.Runs)
-			return view, nil
+			return view, err
 		},
 	}
 }
 
-// runsView lists the selected runs, the most recently updated first.
-func (m *model) runsView(r *http.Request) runsView {
-	view := runsView{Query: r.FormValue("q"), Pipeline: r.FormValue("pipeline"), State: r.FormValue("state")}
-	m.View(func(x *runs.Index) {
-		view.Known, view.Pipelines = x.Len(), m.pipelines(x)
-		counts, matching := map[string]int{}, []runs.Summary{}
-		for _, one := range m.states(x) {
-			if !matches(one, view.Pipeline, view.Query) {
-				continue
-			}
-			counts[one.State]++
-			if view.State == "" || one.State == view.State {
-				matching = append(matching, one)
-			}
+// listStateOf reads the state of the list from a request. A pipeline and a state of their own, as
+// other pages link to, become terms of the query.
+func listStateOf(r *http.Request) listState {
+	s := listState{Query: strings.TrimSpace(r.FormValue("q")), Sort: r.FormValue("sort"), Cursor: r.FormValue("cursor")}
+	for _, name := range []string{"state", "pipeline"} {
+		if value := r.FormValue(name); value != "" {
+			s.Query = strings.TrimSpace(name + "=" + list.Quote(value) + " " + s.Query)
 		}
-		view.States = statesOf(view, counts)
-		slices.SortFunc(matching, func(a, b runs.Summary) int {
-			return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.Pipeline, b.Pipeline), strings.Compare(a.Run, b.Run))
-		})
-		matching, view.Leaf = leafOf(r, matching, runsPerPage)
-		for _, one := range matching {
+	}
+	for _, id := range r.Form["columns"] {
+		if len(s.Chosen) < maxColumns && len(id) <= maxColumnName && !slices.Contains(s.Chosen, id) {
+			s.Chosen = append(s.Chosen, id)
+		}
+	}
+	return s
+}
+
+// URL returns the address of the list in this state.
+func (s listState) URL() template.URL {
+	pairs := []string{"q", s.Query, "sort", s.Sort, "cursor", s.Cursor}
+	for _, id := range s.Chosen {
+		pairs = append(pairs, "columns", id)
+	}
+	return link("/runs", pairs...)
+}
+
+// with returns the address of the first page of the list with another query.
+func (s listState) with(query string) template.URL {
+	s.Query, s.Cursor = query, ""
+	return s.URL()
+}
+
+// by returns the address of the first page of the list in another order.
+func (s listState) by(order string) template.URL {
+	s.Sort, s.Cursor = order, ""
+	return s.URL()
+}
+
+// Usual returns the address of the list with the usual columns, which a browser remembers.
+func (s listState) Usual() template.URL {
+	s.Chosen, s.Cursor = []string{"usual"}, ""
+	return s.URL()
+}
+
+// runsView lists the selected runs.
+func (m *model) runsView(r *http.Request, now time.Time) (view runsView, err error) {
+	view = runsView{listState: listStateOf(r)}
+	order, err := list.ParseOrder(view.Sort)
+	if err != nil {
+		return view, badRequest("sort: %s", err)
+	}
+	m.View(func(x *runs.Index) {
+		all := m.states(x)
+		view.Known = len(all)
+		names := list.NamesOf(slices.Values(all))
+		filter, bad := list.Parse(view.Query, names)
+		if fault, ok := bad.(*list.Error); ok {
+			view.refuse(fault)
+			all = nil
+		}
+		matching := view.selected(all, filter, now)
+		view.Names = completions(view.Query, names, m.pipelines(x))
+		view.columns(order, names, leadingOf(matching))
+		order.Sort(matching)
+		var page list.Page
+		if page, err = order.Page(matching, view.Cursor, runsPerPage); err != nil {
+			err = badRequest("cursor: %s", err)
+			return
+		}
+		view.turn(page, len(matching))
+		for _, one := range page.Runs {
 			r, _ := m.run(x, one.Key())
 			view.Runs = append(view.Runs, r.line())
 		}
 	})
-	return view
+	return view, err
+}
+
+// refuse records why the query can't be read.
+func (v *runsView) refuse(fault *list.Error) {
+	v.Fault = fault
+	v.Marked = [3]string{fault.Text[:fault.From], fault.Text[fault.From:fault.To], fault.Text[fault.To:]}
+}
+
+// selected returns the runs that a filter selects, and counts them by state: the counts are those
+// of the filter with each state instead of its own.
+func (v *runsView) selected(all []runs.Summary, filter list.Filter, now time.Time) (matching []runs.Summary) {
+	anyState, counts, total := filter.Without("state"), map[string]int{}, 0
+	for i := range all {
+		if !anyState.Matches(&all[i], now) {
+			continue
+		}
+		counts[all[i].State]++
+		total++
+		if filter.Matches(&all[i], now) {
+			matching = append(matching, all[i])
+		}
+	}
+	states := filter.Has("state")
+	v.States = []stateCount{{"all", total, v.with(anyState.String()), anyState.String() == filter.String()}}
+	for _, state := range runs.States() {
+		if chosen := slices.Contains(states, state); chosen || counts[state] > 0 {
+			v.States = append(v.States, stateCount{state, counts[state], v.with(anyState.With("state", state)), chosen})
+		}
+	}
+	return matching
+}
+
+// turn sets the addresses of the pages before and after.
+func (v *runsView) turn(page list.Page, total int) {
+	v.Leaf = leaf{Pages: (total + runsPerPage - 1) / runsPerPage, From: min(page.From+1, total), To: page.From + len(page.Runs), Total: total}
+	to := v.listState
+	if to.Cursor = page.Next; page.Next != "" {
+		v.Leaf.Next = to.URL()
+	}
+	if to.Cursor = page.Previous; page.Previous == "" {
+		return
+	}
+	if page.From <= runsPerPage {
+		to.Cursor = "" // the first page, to which new runs come
+	}
+	v.Leaf.Previous = to.URL()
 }
 
 // pipelines returns all pipelines that are known, by name. It is called in View.
@@ -112,28 +221,48 @@ func (m *model) pipelines(x *runs.Index) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func matches(r runs.Summary, pipeline, query string) bool {
-	if pipeline != "" && r.Pipeline != pipeline {
-		return false
-	}
-	query = strings.ToLower(strings.TrimSpace(query))
-	return query == "" || strings.Contains(strings.ToLower(r.Run), query) || strings.Contains(r.Pipeline, query) ||
-		strings.Contains(strings.ToLower(r.Model), query) || strings.Contains(strings.ToLower(r.Error), query)
-}
+// Limits of the completions: a browser shows a few of them at once.
+const (
+	maxCompletions     = 120
+	maxCompletionBytes = 16 << 10
+)
 
-func statesOf(view runsView, counts map[string]int) []stateCount {
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	list := []stateCount{{State: "all", Count: total, URL: link("/runs", "pipeline", view.Pipeline, "q", view.Query), Now: view.State == ""}}
-	for _, state := range runs.States() {
-		if counts[state] == 0 && state != view.State {
-			continue
+// completions returns what the query may continue with. A browser completes the field as a whole,
+// so each begins with the query; a script shortens that to what is being written.
+func completions(query string, names list.Names, pipelines []string) (all []string) {
+	size := 0
+	add := func(word string) {
+		word = strings.TrimLeft(query+" "+word, " ")
+		if size += len(word); size < maxCompletionBytes && len(all) < maxCompletions && len(word) <= list.MaxBytes {
+			all = append(all, word)
 		}
-		list = append(list, stateCount{state, counts[state], link("/runs", "state", state, "pipeline", view.Pipeline, "q", view.Query), state == view.State})
 	}
-	return list
+	for _, state := range runs.States() {
+		add("state=" + state)
+	}
+	for _, name := range pipelines[:min(len(pipelines), maxCompletions/4)] {
+		add("pipeline=" + name)
+	}
+	for _, word := range []string{"since=1d", "since=1w", "cached=no"} {
+		add(word)
+	}
+	metrics, parameters := names.Metrics(), names.Parameters()
+	for _, name := range metrics {
+		if slices.Contains(parameters, name) {
+			name = "metric." + name
+		}
+		add(list.Quote(name) + " > ")
+	}
+	for _, name := range parameters {
+		if slices.Contains(metrics, name) {
+			name = "param." + name
+		}
+		add(list.Quote(name) + "=")
+	}
+	for _, name := range list.Fields() {
+		add(name)
+	}
+	return all
 }
 
 func (r run) line() runLine {

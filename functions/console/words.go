@@ -17,13 +17,14 @@ import (
 
 // Formats of values on pages.
 
-// ago formats a relative time; its title has the absolute one.
+// ago formats a relative time. The absolute one is shown while the pointer is on it, or the focus
+// in its row.
 func ago(t, now time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
 	utc := t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`,
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-at="%s UTC">%s</time>`,
 		utc.Format(time.RFC3339), utc.Format(time.DateTime), agoText(now.Sub(t))))
 }
 

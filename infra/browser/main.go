@@ -4,12 +4,14 @@
 // instead. With -watch it stays on the first page, without loading it again, until the page has
 // shown each of some words in turn, or no longer shows those that begin with an exclamation mark.
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
-// shows the word of -watch. With -plain it reads pages with scripts switched off.
+// shows the word of -watch. With -plain it reads pages with scripts switched off. With -step it
+// takes steps on one page, such as keys (walk).
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
+//	browser -step "VERB WHAT" [-step "VERB WHAT"]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
 //
 // Its tests read the web site that task docs builds.
@@ -52,7 +54,7 @@ func main() {
 }
 
 func run() error {
-	var watch words
+	var watch, steps words
 	var widths numbers
 	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
 	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
@@ -65,6 +67,7 @@ func run() error {
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
+	flag.Var(&steps, "step", "what to do on the page; several are taken in turn")
 	flag.Parse()
 	if len(widths) == 0 {
 		widths = numbers{1280}
@@ -79,6 +82,8 @@ func run() error {
 	switch {
 	case *label != "" && len(watch) == 1:
 		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
+	case len(steps) > 0:
+		return walk(ctx, flag.Arg(0), steps)
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:

@@ -18,13 +18,41 @@ function prepare(root) {
   tick(root);
 }
 
-// When it was stands behind each time. A browser's first such text takes as long as much of a page, so it waits until there is nothing else to do.
+// Pages with a list of runs have a script of their own, and every page one for keys, once there is nothing else to do.
+const load = name => import('/static/' + name + '.js?v=' + body.dataset.assets);
+if (document.getElementById('compare')) load('runs');
+
+// When it was stands behind each time, in the reader's zone: the server wrote it in UTC. A browser's first such text takes as long as much
+// of a page, so it waits until there is nothing else to do.
 const idle = window.requestIdleCallback || (work => setTimeout(work, 100)); // Safari has none
 let dates;
 function date(root) {
-  dates ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-  for (const time of root.querySelectorAll('time')) time.title = dates.format(new Date(time.dateTime));
+  dates ??= new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' });
+  for (const time of root.querySelectorAll('time')) time.dataset.at = dates.format(new Date(time.dateTime));
 }
+
+// The reader chooses between "3 min ago" and when it was, for all pages.
+const stored = key => { try { return localStorage.getItem(key); } catch { return null; } };
+let absolute = stored('stoker.times') === 'absolute', moments;
+function moment(date) {
+  moments ??= new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return (date.getFullYear() === new Date().getFullYear() ? '' : date.getFullYear() + ' ') + moments.format(date);
+}
+const times = document.getElementById('times'), keys = document.getElementById('keys');
+function offer() { times.textContent = absolute ? 'Show how long ago' : 'Show dates and times'; }
+times.addEventListener('click', () => {
+  absolute = !absolute;
+  try { localStorage.setItem('stoker.times', absolute ? 'absolute' : 'relative'); } catch { /* for this page only */ }
+  offer();
+  tick(document);
+});
+keys.addEventListener('click', () => load('keys').then(all => all.show()));
+offer();
+times.hidden = keys.hidden = false;
+idle(() => {
+  document.getElementById('zone').textContent = 'Times are in ' + (Intl.DateTimeFormat().resolvedOptions().timeZone || "this browser's zone") + '.';
+  load('keys').then(() => { body.dataset.keys = 'on'; });
+});
 
 // Times go on by themselves, in the server's words (words.go); another clock than the server's is taken as it is by what the page said
 // of now when it was made.
@@ -39,23 +67,32 @@ function ago(seconds) {
 function tick(root) {
   const now = Date.now() - skew;
   for (const time of root.querySelectorAll('time')) {
-    const text = ago((now - Date.parse(time.dateTime)) / 1000);
+    const text = absolute ? moment(new Date(time.dateTime)) : ago((now - Date.parse(time.dateTime)) / 1000);
     if (time.textContent !== text) time.textContent = text;
   }
 }
 setInterval(() => { if (!document.hidden) tick(document); }, 5000);
 
 // A part that has changed takes the old one's place; what the reader is at stays: charts, focus, chosen runs, what is opened, where a
-// table is scrolled to. A part in which text is selected waits.
-const waiting = new Map();
-function put(id, html) {
+// table is scrolled to. A part in which text is selected waits. Rows do not move under a reader: while the pointer or the focus is in a
+// list, or its beginning is out of sight, its rows change in their places, and a note offers the new order.
+const waiting = new Map(), held = new Map();
+const rowsOf = root => root.querySelectorAll('table.list').length === 1 ? [...root.querySelectorAll('table.list > tbody > tr')] : [];
+const nameOf = row => row.dataset.run || row.querySelector('a[href]')?.getAttribute('href') || row.textContent;
+function put(id, html, now) {
   const old = document.getElementById(id);
   if (!old) return;
   const chosen = getSelection();
   if (!chosen.isCollapsed && old.contains(chosen.anchorNode)) { waiting.set(id, html); return; }
   waiting.delete(id);
+  held.delete(id);
   const fresh = document.createElement('template');
   fresh.innerHTML = html;
+  if (!now && moves(old, fresh.content) && read(old)) {
+    held.set(id, html);
+    stay(old, fresh.content);
+  }
+  note();
   if (charts) charts.keep(old, fresh.content);
   if (studies) studies.keep(old, fresh.content);
   const checked = new Set([...old.querySelectorAll('input[type=checkbox]:checked')].map(box => box.value));
@@ -71,7 +108,35 @@ function put(id, html) {
   if (focus) { const again = old.querySelectorAll(focus.selector)[focus.at]; if (again) again.focus({ preventScroll: true }); }
   prepare(old);
   announce();
+  document.dispatchEvent(new Event('part'));
 }
+
+// moves says whether a row that is shown would be elsewhere.
+function moves(old, fresh) {
+  const now = rowsOf(fresh).map(nameOf), was = rowsOf(old).map(nameOf);
+  return was.length > 0 && now.length > 0 && was.some((name, i) => now[i] !== name);
+}
+function read(list) {
+  const table = list.querySelector('table.list');
+  return table.matches(':hover') || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
+}
+// stay puts the rows of fresh in the order of old. Rows that fresh does not have stay as they were.
+function stay(old, fresh) {
+  const now = new Map(rowsOf(fresh).map(row => [nameOf(row), row])), was = rowsOf(old), there = new Set(was.map(nameOf));
+  held.news = [...now.keys()].filter(name => !there.has(name)).length;
+  rowsOf(fresh)[0].parentElement.replaceChildren(...was.map(row => now.get(nameOf(row)) || row.cloneNode(true)));
+}
+const offered = document.getElementById('held');
+function note() {
+  const text = held.size ? (held.news ? held.news + ' new · ' : 'New order · ') + 'show' : '';
+  if (offered.textContent !== text) offered.textContent = text;
+  offered.hidden = !text;
+}
+function release(now) {
+  for (const [id, html] of held) if (now || !read(document.getElementById(id))) put(id, html, true);
+}
+offered.addEventListener('click', () => { release(true); scrollTo({ top: 0 }); });
+for (const event of ['pointerover', 'focusin', 'focusout', 'scrollend']) document.addEventListener(event, () => { if (held.size) setTimeout(release, 300); }, { passive: true });
 document.addEventListener('selectionchange', () => { for (const [id, html] of waiting) put(id, html); });
 function atEnd(one) { return one.scrollTop + one.clientHeight >= one.scrollHeight - 8; }
 function where(root, element) {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// shifts adds up the layout shifts that no input of the reader explains, as the Layout Instability
+// API counts them.
+const shifts = `window.shifted = 0; new PerformanceObserver(list => { for (const s of list.getEntries()) if (!s.hadRecentInput) window.shifted += s.value; }).observe({type: 'layout-shift', buffered: true});`
+
+// walk takes steps on a page, one after the other, and prints the word of each when it is done, or
+// the value that it asks for, as JSON. A step is a verb and the rest of its text:
+//
+//	key j           presses a key, without a field: j, ?, Enter, Escape
+//	write text      presses the keys of a text
+//	click SELECTOR  clicks on an element
+//	hover SELECTOR  moves the pointer onto an element
+//	until EXPR      waits until a JavaScript expression holds
+//	tell EXPR       prints the value of one
+//	go URL          opens another page
+//	shot FILE       keeps a picture of the window
+func walk(ctx context.Context, url string, steps []string) error {
+	heard := listen(ctx)
+	err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(shifts).Do(ctx)
+		return err
+	}), chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		verb, what, _ := strings.Cut(step, " ")
+		said, err := take(ctx, verb, what)
+		if err != nil {
+			return fmt.Errorf("%s: %w", step, err)
+		}
+		fmt.Println(said)
+	}
+	if complaints := heard(); len(complaints) > 0 {
+		return fmt.Errorf("the browser complains: %s", strings.Join(complaints, "; "))
+	}
+	return nil
+}
+
+func take(ctx context.Context, verb, what string) (said string, err error) {
+	switch said = verb; verb {
+	case "key":
+		err = chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error { return strike(ctx, what) }))
+	case "write":
+		err = chromedp.Run(ctx, chromedp.KeyEvent(what))
+	case "click":
+		err = chromedp.Run(ctx, chromedp.Click(what, chromedp.ByQuery))
+	case "hover":
+		err = hover(ctx, what)
+	case "until":
+		err = until(ctx, what)
+	case "tell":
+		var value any
+		err = chromedp.Run(ctx, chromedp.Evaluate(what, &value))
+		text, _ := json.Marshal(value)
+		said = string(text)
+	case "go":
+		err = chromedp.Run(ctx, chromedp.Navigate(what), chromedp.WaitVisible("main h1"))
+	case "shot":
+		var picture []byte
+		if err = chromedp.Run(ctx, chromedp.CaptureScreenshot(&picture)); err == nil {
+			err = os.WriteFile(what, picture, 0o644)
+		}
+	default:
+		err = fmt.Errorf("unknown step")
+	}
+	return said, err
+}
+
+// strike presses a key as a keyboard does: what the page prevents is not written.
+func strike(ctx context.Context, key string) error {
+	down := input.DispatchKeyEvent(input.KeyDown).WithKey(key)
+	switch code := map[string]int64{"Enter": 13, "Escape": 27, "Tab": 9}[key]; {
+	case key == "Enter":
+		down = down.WithText("\r").WithWindowsVirtualKeyCode(code)
+	case code > 0:
+		down = down.WithWindowsVirtualKeyCode(code)
+	default:
+		down = down.WithText(key)
+	}
+	if err := down.Do(ctx); err != nil {
+		return err
+	}
+	return input.DispatchKeyEvent(input.KeyUp).WithKey(key).Do(ctx)
+}
+
+// until waits until an expression holds, through changes of the page.
+func until(ctx context.Context, expression string) (err error) {
+	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var holds bool
+		if err = chromedp.Run(ctx, chromedp.Evaluate(expression, &holds)); err == nil && holds {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("it never holds"), err)
+}
+
+func hover(ctx context.Context, selector string) error {
+	quoted, err := json.Marshal(selector)
+	if err != nil {
+		return err
+	}
+	var at struct{ X, Y float64 }
+	place := fmt.Sprintf(`(() => { const r = document.querySelector(%s).getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2}; })()`, quoted)
+	return chromedp.Run(ctx, chromedp.Evaluate(place, &at), chromedp.ActionFunc(func(ctx context.Context) error {
+		return chromedp.MouseEvent("mouseMoved", at.X, at.Y).Do(ctx)
+	}))
+}
