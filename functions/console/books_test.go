@@ -1,0 +1,28 @@
+package console
+
+import "testing"
+
+func TestABookKeepsTheAnswersUsedLast(t *testing.T) {
+	t.Parallel()
+	b := newBook[string, int](2)
+	b.note("a", 1)
+	b.note("b", 2)
+	b.look("a")
+	b.note("c", 3)
+	b.note("c", 4)
+	if _, there := b.look("b"); there {
+		t.Error("b was used before a, and is kept")
+	}
+	if v, there := b.look("a"); v != 1 || !there {
+		t.Errorf("a is %d, %t", v, there)
+	}
+	if v := b.entry("c", func() int { return 5 }); v != 4 {
+		t.Errorf("c is %d, want 4", v)
+	}
+	if v := b.entry("d", func() int { return 6 }); v != 6 {
+		t.Errorf("d is %d, want 6", v)
+	}
+	if _, there := b.look("a"); there || len(b.answers) != 2 {
+		t.Errorf("a is kept, of %d", len(b.answers))
+	}
+}
