@@ -5,7 +5,8 @@
 // shown each of some words in turn, or no longer shows those that begin with an exclamation mark.
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
 // shows the word of -watch. With -plain it reads pages with scripts switched off. With -step it
-// takes steps on one page, such as keys (walk).
+// takes steps on one page, such as keys (walk). With -peers it starts the servers of other tools,
+// and loads pages of theirs and of the console in turn.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
@@ -13,6 +14,7 @@
 //	browser -watch WORD [-watch WORD]... URL
 //	browser -step "VERB WHAT" [-step "VERB WHAT"]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
+//	browser -peers FILE -times N -axe axe.min.js [-shots FOLDER] [-width PIXELS]...
 //
 // Its tests read the web site that task docs builds.
 //
@@ -25,8 +27,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -64,6 +68,7 @@ func run() error {
 	label := flag.String("press", "", "press the button that says so, and read the page that it leads to")
 	token := flag.String("token", "", "with -press: the console's token")
 	plain := flag.Bool("plain", false, "read each page without JavaScript")
+	peers := flag.String("peers", "", "JSON that names the pages to compare and the folder of the other tools' data")
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
@@ -72,8 +77,14 @@ func run() error {
 	if len(widths) == 0 {
 		widths = numbers{1280}
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 15*time.Minute)
+	bound := 15 * time.Minute
+	if *peers != "" {
+		bound = 90 * time.Minute // servers in Python start, and their pages may take minutes
+	}
+	ctx, stop := context.WithTimeout(context.Background(), bound)
 	defer stop()
+	ctx, unhook := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer unhook()
 	ctx, end, err := open(ctx)
 	if err != nil {
 		return err
@@ -88,12 +99,15 @@ func run() error {
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:
 		return printed(plainAll(ctx, flag.Args()))
-	case *times > 0:
+	case *times > 0 && *peers == "":
 		return printed(loadAll(ctx, flag.Args(), *times))
 	}
 	script, err := os.ReadFile(*axe)
 	if err != nil {
 		return err
+	}
+	if *peers != "" {
+		return printed(survey{*times, widths, string(script), *shots, patience}.compareFile(ctx, *peers))
 	}
 	return printed(lookAll(ctx, flag.Args(), widths, string(script), *shots, album{*folder, *keep, *shots}))
 }
@@ -105,10 +119,11 @@ func printed[T any](value T, err error) error {
 	return json.NewEncoder(os.Stdout).Encode(value)
 }
 
-// open starts a Chromium that fetches nothing by itself, with a profile of its own.
+// open starts a Chromium that fetches nothing by itself, nor for a page from another machine, with
+// a profile of its own.
 func open(ctx context.Context) (context.Context, func(), error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 1000),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-proxy-server", true), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"))
 	allocated, release := chromedp.NewExecAllocator(ctx, options...)
 	tab, leave := chromedp.NewContext(allocated)
 	end := func() { leave(); release() }
