@@ -27,7 +27,7 @@ func asyncAPI(t *testing.T) []byte {
 		operations = append(operations, item(action+name, operation(action, name)))
 	}
 	channels, messages = others(channels, messages)
-	for _, name := range []string{"Job", "DeadLetter", "Progress"} {
+	for _, name := range []string{"Job", "DeadLetter", "Progress", "Worker"} {
 		operations = append(operations, item("send"+name, operation("send", name)))
 	}
 	text, err := yaml.MarshalWithOptions(yaml.MapSlice{
@@ -79,6 +79,7 @@ func parameterText() map[string]string {
 		"function": "train, tune or trial.",
 		"class":    "The resource class: cpu, gpu, ...",
 		"job":      "The job's id.",
+		"worker":   "The worker's id: of the process, new after each start.",
 		"stream":   "The stream that the message was taken from.",
 		"sequence": "The message's sequence there.",
 		"digest":   "Of the message's subject, time and body: a stream that was made again has its sequences again.",
@@ -199,11 +200,14 @@ func others(channels, messages yaml.MapSlice) (yaml.MapSlice, yaml.MapSlice) {
 		item("Job", channel(jobToken+".{function}.{class}.{job}", "Job", "function", "class", "job")),
 		item("DeadLetter", channel(deadToken+".{stream}.{sequence}.{digest}", "DeadLetter", "stream", "sequence", "digest")),
 		item("Progress", channel(progressToken+".{pipeline}.{run}.{job}", "Progress", "pipeline", "run", "job")),
+		item("Worker", channel(workerToken+".{class}.{worker}", "Worker", "class", "worker")),
 	)
 	messages = append(messages,
 		item("Job", yaml.MapSlice{item("payload", ref("./job.v1.json"))}),
 		item("DeadLetter", yaml.MapSlice{item("payload", ref("./dead-letter.v1.json"))}),
 		item("Progress", yaml.MapSlice{item("payload", yaml.MapSlice{item("type", "object")})}),
+		item("Worker", yaml.MapSlice{item("summary", "The heartbeat of a worker. The last of each is kept for two minutes."),
+			item("payload", yaml.MapSlice{item("type", "object"), item("required", []string{"id", "host", "functions", "classes", "slots", "version", "started", "beat"})})}),
 	)
 	return channels, messages
 }

@@ -36,6 +36,7 @@ type Bus interface {
 	StudyLog
 	KVBuckets
 	ProgressFeed
+	WorkerFeed
 	BucketNotifications
 	RequestReply
 }

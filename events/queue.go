@@ -28,6 +28,21 @@ type JobQueue interface {
 	// without effect, so that the job can be enqueued again: a caller that does not know whether a
 	// job was enqueued enqueues it, then cancels.
 	Cancel(ctx context.Context, job string) error
+	// Queues returns the length of each queue, by function and class. A queue exists once a worker
+	// of its class has run, or if the bus was set up with it. It is for observers: the numbers are
+	// from different times, and may lack the last changes.
+	Queues(ctx context.Context) ([]QueueState, error)
+}
+
+// QueueState is the length of the queue of one function and class.
+type QueueState struct {
+	Function Function `json:"function"`
+	Class    string   `json:"class"`
+	Waiting  uint64   `json:"waiting"` // jobs that no worker has claimed yet
+	// Jobs that a worker has, or has handed back for a later attempt.
+	Running uint64 `json:"running"`
+	// When the job that waits longest was enqueued; zero if none waits.
+	Oldest time.Time `json:"oldest,omitzero"`
 }
 
 // Claim is one job under a lease. The lease is a separate KV entry, because redelivery of the bus

@@ -13,6 +13,7 @@ const (
 	StreamDead    = "DEAD"
 	StreamStudies = "STUDIES"
 	StreamBuckets = "BUCKETS" // notifications of object stores
+	StreamWorkers = "WORKERS" // the last heartbeat of each worker; see WorkerFeed
 )
 
 // The first token of each stream's subjects.
@@ -23,6 +24,7 @@ const (
 	studyToken    = "studies"
 	bucketToken   = "buckets"
 	progressToken = "progress"
+	workerToken   = "workers"
 	hostsToken    = "hosts" // of requests, which no stream keeps
 )
 
@@ -34,6 +36,7 @@ func StreamOf(subject string) string {
 	}
 	return map[string]string{
 		eventToken: StreamEvents, jobToken: StreamJobs, deadToken: StreamDead, studyToken: StreamStudies, bucketToken: StreamBuckets,
+		workerToken: StreamWorkers,
 	}[token]
 }
 
@@ -111,6 +114,16 @@ func JobSubject(j Job) string { return join(jobToken, string(j.Function), j.Clas
 // JobFilter matches the jobs of one function and class.
 func JobFilter(f Function, class string) string { return join(jobToken, string(f), class, "*") }
 
+// ParseJobFilter is the inverse of JobFilter; false for the filter of something else.
+func ParseJobFilter(filter string) (f Function, class string, ok bool) {
+	tokens := strings.Split(filter, ".")
+	if len(tokens) != 4 || tokens[0] != jobToken || tokens[3] != "*" {
+		return "", "", false
+	}
+	f, class = Function(tokens[1]), tokens[2]
+	return f, class, CheckName("function", tokens[1]) == nil && CheckName("class", class) == nil
+}
+
 // JobFilterAny matches the job of that id, whatever its function and class.
 func JobFilterAny(job string) string { return join(jobToken, "*", "*", job) }
 
@@ -158,6 +171,19 @@ func ParseBucketSubject(subject string) (from string, ok bool) {
 	return strings.CutPrefix(subject, bucketToken+".")
 }
 
+// WorkerSubject returns the subject of a worker's heartbeats: workers.<class>.<id>, with the first of
+// its classes, so that permissions can say whose workers may write it.
+func WorkerSubject(w WorkerStatus) string {
+	class := ""
+	if len(w.Classes) > 0 {
+		class = w.Classes[0]
+	}
+	return join(workerToken, class, w.ID)
+}
+
+// WorkerFilter matches the heartbeats of the workers of a class.
+func WorkerFilter(class string) string { return join(workerToken, class, "*") }
+
 // HostSubject is where a host of a group is asked: hosts.<class>.<group>.<rank>. class is that of
 // the group's workers.
 func HostSubject(class, group string, rank int) string {
@@ -174,6 +200,7 @@ const (
 	DeadFilter    = deadToken + ".>"
 	StudiesFilter = studyToken + ".>"
 	BucketsFilter = bucketToken + ".>"
+	WorkersFilter = workerToken + ".>"
 )
 
 // DeadSubject returns the subject of a message's dead letter: dead.<stream>.<sequence>.<digest>, so

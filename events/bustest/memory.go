@@ -26,6 +26,8 @@ type Memory struct {
 	readers  map[string]*reader // by stream and name
 	kvs      map[string]*kv
 	watchers map[*watcher]struct{}
+	workers  map[string]numbered // the last heartbeat of each worker, by subject
+	beats    uint64              // heartbeats so far
 	// The last parts of jobs' logs, by the filter that finds them.
 	logs     map[string][]events.Progress
 	claims   map[string]*claim       // the last claim of each job
@@ -53,6 +55,7 @@ func NewMemory(lease time.Duration) *Memory {
 		readers:  map[string]*reader{},
 		kvs:      map[string]*kv{},
 		watchers: map[*watcher]struct{}{},
+		workers:  map[string]numbered{},
 		logs:     map[string][]events.Progress{},
 		claims:   map[string]*claim{},
 		serving:  map[string][]*responder{},
@@ -92,6 +95,10 @@ func (m *Memory) usable(ctx context.Context) error {
 func (m *Memory) Inject(_ context.Context, subject string, header map[string][]string, body []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if events.StreamOf(subject) == events.StreamWorkers {
+		m.keepWorker(subject, body)
+		return nil
+	}
 	to := m.stream(subject)
 	if to == nil {
 		return fmt.Errorf("inject %s: no stream takes it", subject)

@@ -23,7 +23,7 @@ import (
 //   - Read and ReadStudy without follow may omit messages that were not yet acknowledged at the
 //     call. Publish and AppendStudy take up to 50 ms to acknowledge what they stored.
 //   - After ErrConflict, Get returns for a few calls the value that the client had before.
-//   - Report loses some of the progress.
+//   - Report loses some of the progress, and ReportWorker some heartbeats.
 //
 // All other reads are linearizable: Get, Revision, Queued, Read and ReadStudy without follow.
 //
@@ -269,6 +269,16 @@ func (c *staleClient) Queued(ctx context.Context, job string) (events.Message, e
 func (c *staleClient) Report(ctx context.Context, p events.Progress) error {
 	if c.number(4) != 0 {
 		return c.Memory.Report(ctx, p)
+	}
+	c.Memory.mu.Lock()
+	defer c.Memory.mu.Unlock()
+	return c.usable(ctx)
+}
+
+// ReportWorker implements events.WorkerFeed.
+func (c *staleClient) ReportWorker(ctx context.Context, w events.WorkerStatus) error {
+	if _, err := events.EncodeWorker(w); err != nil || c.number(4) != 0 {
+		return c.Memory.ReportWorker(ctx, w)
 	}
 	c.Memory.mu.Lock()
 	defer c.Memory.mu.Unlock()

@@ -45,7 +45,7 @@ func RunInBubble(t *testing.T, open func(t *testing.T) Bus) {
 
 func tests() map[string]func(*testing.T, Bus) {
 	all := map[string]func(*testing.T, Bus){}
-	for _, group := range []map[string]func(*testing.T, Bus){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), kvTests(), studyTests(), deadTests(), sideTests(), requestTests(), closeTests()} {
+	for _, group := range []map[string]func(*testing.T, Bus){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), kvTests(), studyTests(), deadTests(), sideTests(), workerTests(), requestTests(), closeTests()} {
 		for name, test := range group {
 			all[name] = test
 		}

@@ -33,6 +33,7 @@ func closeWhileWaiting(t *testing.T, bus Bus) {
 		"buckets":      func() error { _, err := bus.FollowBuckets(t.Context(), "reader", 4*soon); return err },
 		"read, follow": func() error { return firstError(bus.Read(t.Context(), events.Query{Follow: true})) },
 		"follow study": func() error { return firstError(bus.ReadStudy(t.Context(), search, 0, true)) },
+		"workers":      func() error { return closedWorkers(bus.Workers(t.Context(), true)) },
 		"watch":        func() error { return firstError(watch) },
 		"request":      func() error { return ask(t, bus, "silent") },
 	}
@@ -48,6 +49,16 @@ func closeWhileWaiting(t *testing.T, bus Bus) {
 	}
 	must(t, bus.Close())
 	group.Wait()
+}
+
+// closedWorkers returns the error after the workers that were known.
+func closedWorkers(list iter.Seq2[events.WorkerHeartbeat, error]) error {
+	for _, err := range list {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func closeFirst(t *testing.T, bus Bus) {

@@ -68,6 +68,7 @@ type Bus struct {
 	leases    jetstream.KeyValue
 	leaseAges *leaseAges
 	places    places
+	beats     beats
 
 	// No request's: done when Close begins, so that requests can end with it.
 	closing context.Context

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,23 +42,57 @@ func (b *Bus) QueueLags(ctx context.Context) ([]Lag, error) {
 	if !b.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for the consumers of %s: not connected to the bus", events.StreamJobs)
 	}
+	consumers, err := b.jobConsumers(ctx)
+	var lags []Lag
+	for _, info := range consumers {
+		lags = append(lags, lagOf(info))
+	}
+	return lags, err
+}
+
+// Queues implements events.JobQueue. The leader of the queue tells the oldest jobs.
+func (b *Bus) Queues(ctx context.Context) (states []events.QueueState, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	consumers, err := b.jobConsumers(ctx)
+	for _, info := range consumers {
+		function, class, ok := events.ParseJobFilter(info.Config.FilterSubject)
+		if !ok {
+			continue // not ours
+		}
+		lag := lagOf(info)
+		state := events.QueueState{Function: function, Class: class, Waiting: lag.Waiting, Running: lag.Running}
+		if state.Waiting > 0 {
+			oldest, err := b.leaderNext(ctx, events.StreamJobs, []string{info.Config.FilterSubject}, info.Delivered.Stream+1)
+			if err != nil && !errors.Is(err, events.ErrNotFound) { // it was taken meanwhile
+				return nil, fmt.Errorf("look for the oldest job of %s: %w", info.Name, err)
+			}
+			state.Oldest = oldest.Stored
+		}
+		states = append(states, state)
+	}
+	return states, err
+}
+
+// jobConsumers returns the durable consumers of the queue.
+func (b *Bus) jobConsumers(ctx context.Context) ([]*jetstream.ConsumerInfo, error) {
 	stream, err := b.js.Stream(ctx, events.StreamJobs)
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}
-	lags, err := answered(ctx, b.refusals, func(ctx context.Context) (lags []Lag, err error) {
+	found, err := answered(ctx, b.refusals, func(ctx context.Context) (found []*jetstream.ConsumerInfo, err error) {
 		all := stream.ListConsumers(ctx)
 		for info := range all.Info() {
 			if info.Config.Durable != "" {
-				lags = append(lags, lagOf(info))
+				found = append(found, info)
 			}
 		}
-		return lags, all.Err()
+		return found, all.Err()
 	}, api+"CONSUMER.LIST."+events.StreamJobs)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the consumers of %s: %w", events.StreamJobs, b.explain(ctx, err))
 	}
-	return lags, nil
+	return found, nil
 }
 
 func lagOf(info *jetstream.ConsumerInfo) Lag {

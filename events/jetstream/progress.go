@@ -79,7 +79,7 @@ func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (even
 	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})
 	stream, err := b.js.Stream(ctx, streamProgress)
 	if err != nil {
-		return p, fmt.Errorf("read progress of job %s: %w", job, forgotten(b.explain(ctx, err)))
+		return p, fmt.Errorf("read progress of job %s: %w", job, forgotten(b.explain(ctx, err), streamProgress))
 	}
 	msg, err := stream.GetLastMsgForSubject(ctx, subject)
 	if err != nil {
@@ -91,13 +91,13 @@ func (b *Bus) LastProgress(ctx context.Context, pipeline, run, job string) (even
 	return p, nil
 }
 
-// forgotten says why there is no stream of progress, if that is the error: it is in memory.
-func forgotten(err error) error {
+// forgotten says why a stream does not exist, if that is the error: it is in memory.
+func forgotten(err error, stream string) error {
 	if !hasCode(err, jetstream.JSErrCodeStreamNotFound) {
 		return err
 	}
 	return fmt.Errorf("%w: no stream %s: a single NATS server loses it when it restarts; `stoker streams apply` creates it again",
-		events.ErrNotFound, streamProgress)
+		events.ErrNotFound, stream)
 }
 
 // Logs yields the logs of the jobs of a run, in order of arrival: the last parts kept of each job
@@ -118,7 +118,7 @@ func (b *Bus) logs(ctx context.Context, filter string, follow bool) iter.Seq2[ev
 		scan := scan{bus: b, stream: streamProgress, filters: []string{filter}, next: 1, follow: follow}
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
-				yield(events.Progress{}, fmt.Errorf("read logs: %w", forgotten(b.explain(ctx, err))))
+				yield(events.Progress{}, fmt.Errorf("read logs: %w", forgotten(b.explain(ctx, err), streamProgress)))
 				return
 			}
 			var p events.Progress

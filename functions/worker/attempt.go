@@ -35,6 +35,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, WithoutSlot: wait},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
+	defer w.beats.hold(job, claim.Attempt())()
 	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
 	a.log.InfoContext(ctx, "job claimed", "function", job.Function, "number", a.task.Attempt.Number)
 	err = claim.KeepAlive(ctx, a.work)

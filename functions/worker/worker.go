@@ -18,6 +18,7 @@ type Worker struct {
 	bus   events.Bus
 	opts  Options
 	slots slots
+	beats *heartbeats
 }
 
 // Options of a Worker.
@@ -31,6 +32,11 @@ type Options struct {
 
 	// Waits until a job can be worked on; none is claimed before. nil: always.
 	Ready func(context.Context) error
+
+	// What heartbeats say of it, in addition to the above.
+	ID      string   // of the process; default: NewID of the host
+	Version string   // of the program
+	GPUs    []string // that its jobs may use
 }
 
 // New returns a worker on bus. Nothing runs before Run or Once.
@@ -45,7 +51,9 @@ func New(bus events.Bus, opts Options) *Worker {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Worker{bus: bus, opts: opts, slots: make(slots, opts.Slots)}
+	w := &Worker{bus: bus, opts: opts, slots: make(slots, opts.Slots)}
+	w.beats = newHeartbeats(w)
+	return w
 }
 
 const (
@@ -55,8 +63,10 @@ const (
 )
 
 // Run claims jobs until ctx ends, then waits until the running ones have handed themselves back,
-// and returns nil. It returns an error when the bus is closed for good.
+// and returns nil. It returns an error when the bus is closed for good. Meanwhile it sends
+// heartbeats (events.WorkerFeed).
 func (w *Worker) Run(ctx context.Context) error {
+	defer w.beats.begin(ctx)()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, function := range w.opts.Functions {
 		for range w.opts.Slots {
@@ -116,6 +126,7 @@ func (w *Worker) afterTrouble(ctx context.Context, err error, level slog.Level, 
 // Once works on at most one job, waiting up to wait for it, and reports whether there was one. A
 // scaler starts workers in this way.
 func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err error) {
+	defer w.beats.begin(ctx)()
 	if err := w.ready(ctx); err != nil {
 		return false, err
 	}
@@ -182,6 +193,9 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.Attempt) func(events.Progress) {
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
+		if p.Log == nil && p.Phase != "" {
+			w.beats.phase(attempt.ID, p.Phase)
+		}
 		if err := w.bus.Report(ctx, p); err != nil {
 			w.opts.Logger.DebugContext(ctx, "progress not reported", "job", job.ID, "error", err)
 		}

@@ -221,7 +221,7 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 	return saved
 }
 
-// isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream
+// isEverywhere waits until the cluster has the streams of the backup and those in memory, and each stream
 // and each durable consumer has a complete copy on all three servers.
 func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 	t.Helper()
@@ -231,7 +231,7 @@ func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 		found = append(found, name)
 	}
 	slices.Sort(found)
-	if want := slices.Sorted(slices.Values(append([]string{"PROGRESS"}, streams...))); !slices.Equal(found, want) {
+	if want := slices.Sorted(slices.Values(append([]string{"PROGRESS", "WORKERS"}, streams...))); !slices.Equal(found, want) {
 		t.Errorf("the cluster has the streams %q, want %q", found, want)
 	}
 	for _, stream := range found {

@@ -107,6 +107,8 @@ func (g *grant) dispatcher() {
 	g.publish(jobs("*", "*"))
 	g.to("report queue lengths")
 	g.publish(api("CONSUMER.LIST", events.StreamJobs))
+	g.to("report the number of workers")
+	g.read(events.StreamWorkers)
 	g.to("publish outcomes of runs without a job")
 	g.publishKinds(events.ByDispatcher)
 	g.to("read pipelines")
@@ -147,6 +149,10 @@ func (g *grant) worker(s Scope) {
 	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
 	g.to("report progress")
 	g.publish(progress)
+	g.to("report itself")
+	for _, class := range classes {
+		g.publish(events.WorkerFilter(class))
+	}
 	g.to("train one model on several hosts")
 	for _, class := range classes {
 		g.publish(events.HostsFilter(class))
@@ -189,6 +195,9 @@ func (g *grant) console() {
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
 	g.to("watch progress")
 	g.listen(progress)
+	g.to("list and watch workers")
+	g.read(events.StreamWorkers)
+	g.listen(events.WorkersFilter)
 }
 
 // notifier receives events and dead letters by consumers of its own. It looks up the message of a
@@ -226,7 +235,7 @@ func (g *grant) exporter(s Scope) {
 // part in a training.
 func (g *grant) operator() {
 	for _, kept := range []string{
-		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
+		events.EventsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, events.WorkersFilter, "$KV.>",
 	} {
 		g.to("write and watch " + kept)
 		g.publish(kept)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,13 +79,14 @@ func TestWorkersAloneAskAndServeHosts(t *testing.T) {
 	}
 }
 
-// A worker of some classes can send requests only to the hosts of these.
-func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
-	t.Parallel()
+// startClasses starts a bus with an operator, a console, and a worker of each of two classes. It
+// returns a function that connects as one of these.
+func startClasses(t *testing.T) (as func(user string) *jetstream.Bus) {
+	t.Helper()
 	dir := t.TempDir()
 	account := access.Account{Name: "acme"}
 	for _, user := range []access.User{
-		{Role: access.Operator},
+		{Role: access.Operator}, {Role: access.Console},
 		{Name: "cpu", Role: access.Worker, Scope: access.Scope{Classes: []string{"cpu"}}},
 		{Name: "gpu", Role: access.Worker, Scope: access.Scope{Classes: []string{"gpu"}}},
 	} {
@@ -101,7 +103,7 @@ func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := "nats://" + startBus(t, text.String()).Addr().String()
-	as := func(user string) *jetstream.Bus {
+	return func(user string) *jetstream.Bus {
 		bus, err := jetstream.Connect(t.Context(), address, jetstream.Options{
 			NKey: filepath.Join(dir, user), InboxPrefix: "_INBOX." + user, Create: user == string(access.Operator),
 		})
@@ -111,6 +113,12 @@ func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
 		t.Cleanup(func() { _ = bus.Close() })
 		return bus
 	}
+}
+
+// A worker of some classes can send requests only to the hosts of these.
+func TestWorkersReachTheHostsOfTheirClasses(t *testing.T) {
+	t.Parallel()
+	as := startClasses(t)
 	as("operator") // makes the streams
 	cpu, gpu := as("cpu"), as("gpu")
 	stop, err := cpu.Serve(t.Context(), host, hello)
@@ -164,5 +172,70 @@ func TestAHostRepliesBelowItsSubjectOnly(t *testing.T) {
 	}
 	if entry, err := leases.Get(t.Context(), "stolen"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("the lease is %s, %v", entry.Value, err)
+	}
+}
+
+// heardOf waits until a bus knows exactly these workers.
+func heardOf(t *testing.T, bus *jetstream.Bus, want string) {
+	t.Helper()
+	var got []string
+	for began := time.Now(); time.Since(began) < 8*time.Minute; time.Sleep(20 * time.Millisecond) {
+		got = nil
+		for h, err := range bus.Workers(t.Context(), false) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, h.ID)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") == want {
+			return
+		}
+	}
+	t.Fatalf("the bus knows the workers %q, want %q", got, want)
+}
+
+func statusOf(id string, classes ...string) events.WorkerStatus {
+	return events.WorkerStatus{ID: id, Host: "h", Functions: events.Functions(), Classes: classes, Slots: 1, Version: "v", Beat: 1}
+}
+
+// A worker of some classes reports itself only as one of these: the bus drops its other heartbeats,
+// and it learns that. A console hears all, and reports none.
+func TestAWorkerReportsItselfAsOneOfItsClasses(t *testing.T) {
+	t.Parallel()
+	as := startClasses(t)
+	as("operator") // makes the streams
+	gpu, console := as("gpu"), as("console")
+	for _, w := range []events.WorkerStatus{statusOf("a", "gpu"), statusOf("b", "cpu"), statusOf("c", "gpu", "cpu")} {
+		if err := gpu.ReportWorker(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heardOf(t, console, "a c")
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	for h, err := range console.Workers(ctx, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.ID == "" {
+			break
+		}
+	}
+	for name, of := range map[string]*jetstream.Bus{"cpu": gpu, "gpu": console} {
+		for err := error(nil); err == nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			if err = of.ReportWorker(ctx, statusOf("b", name)); err != nil && !errors.Is(err, events.ErrRefused) {
+				t.Errorf("the refusal is %v", err)
+			}
+		}
+	}
+	for _, err := range gpu.Workers(ctx, true) {
+		if !errors.Is(err, events.ErrRefused) {
+			t.Errorf("a worker that listens to others gets %v", err)
+		}
+	}
+	heardOf(t, console, "a c")
+	if ctx.Err() != nil {
+		t.Error("it is not told that it was refused")
 	}
 }

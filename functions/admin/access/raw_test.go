@@ -65,10 +65,12 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 			"$JS.API.CONSUMER.CREATE.JOBS.mine", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu", "$JS.ACK.JOBS.train-cpu.1.1.1.1.1",
 			"$JS.API.STREAM.SNAPSHOT.EVENTS", "$JS.API.STREAM.RESTORE.EVENTS", "$JS.SNAPSHOT.RESTORE.EVENTS.id",
 			"$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.PURGE.KV_PIPELINES", "progress.penguin.monday.job", "$KV.JOINS.key",
+			"workers.cpu.w", "$JS.API.STREAM.PURGE.WORKERS",
 		},
 		access.Worker: {
 			"$JS.API.CONSUMER.CREATE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu",
 			"$JS.API.STREAM.PURGE.JOBS", "$JS.API.STREAM.MSG.DELETE.JOBS", "$JS.ACK.EVENTS.dispatch.1.1.1.1.1", "jobs.tune.cpu.id", "$KV.PIPELINES.penguin",
+			"$JS.API.CONSUMER.CREATE.WORKERS.x", "$JS.API.STREAM.PURGE.WORKERS", "$JS.API.STREAM.UPDATE.WORKERS", "workers.cpu.a.b", "workers.cpu",
 		},
 		access.Dispatcher: {
 			"$JS.API.STREAM.PURGE.EVENTS", "$JS.API.CONSUMER.DELETE.EVENTS.dispatch", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", "$KV.PIPELINES.penguin",
