@@ -171,8 +171,8 @@ func ParseBucketSubject(subject string) (from string, ok bool) {
 	return strings.CutPrefix(subject, bucketToken+".")
 }
 
-// WorkerSubject returns the subject of a worker's heartbeats: workers.<class>.<id>, with the first of
-// its classes, so that permissions can say whose workers may write it.
+// WorkerSubject returns the subject of a worker's heartbeats: workers.<class>.<id>, with the first
+// of its classes, so that permissions can say whose workers may write it.
 func WorkerSubject(w WorkerStatus) string {
 	class := ""
 	if len(w.Classes) > 0 {

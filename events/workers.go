@@ -38,21 +38,25 @@ const (
 
 // WorkerStatus is what a worker says of itself.
 type WorkerStatus struct {
-	ID   string `json:"id"`   // of the process: a new one after each start; a name as CheckName checks it
+	// Of the process: a new one after each start. A name as CheckName checks it.
+	ID   string `json:"id"`
 	Host string `json:"host"` // its name for the machine
 	// The functions and classes whose jobs it claims. Its subject has the first class.
-	Functions []Function  `json:"functions"`
-	Classes   []string    `json:"classes"`
-	Slots     int         `json:"slots"`
-	Busy      int         `json:"busy"`           // slots in use: a job that waits for trials uses none
-	Jobs      []WorkerJob `json:"jobs,omitempty"` // that it holds, the oldest first; at most MaxWorkerJobs
-	MoreJobs  int         `json:"more_jobs,omitempty"`
-	GPUs      []string    `json:"gpus,omitempty"` // that its modules may use; at most MaxWorkerGPUs
-	Version   string      `json:"version"`
-	Started   time.Time   `json:"started"`
-	Draining  bool        `json:"draining,omitempty"` // it claims no more jobs, and ends soon
-	Ended     bool        `json:"ended,omitempty"`    // its last heartbeat
-	Beat      uint64      `json:"beat"`               // counts its heartbeats, from 1
+	Functions []Function `json:"functions"`
+	Classes   []string   `json:"classes"`
+	Slots     int        `json:"slots"`
+	// Slots in use: a job that waits for trials uses none.
+	Busy int `json:"busy"`
+	// That it holds, the oldest first; at most MaxWorkerJobs, and how many more.
+	Jobs     []WorkerJob `json:"jobs,omitempty"`
+	MoreJobs int         `json:"more_jobs,omitempty"`
+	// That its modules may use; at most MaxWorkerGPUs.
+	GPUs     []string  `json:"gpus,omitempty"`
+	Version  string    `json:"version"`
+	Started  time.Time `json:"started"`
+	Draining bool      `json:"draining,omitempty"` // it claims no more jobs, and ends soon
+	Ended    bool      `json:"ended,omitempty"`    // its last heartbeat
+	Beat     uint64    `json:"beat"`               // counts its heartbeats, from 1
 }
 
 // WorkerJob is a job that a worker holds.
@@ -78,8 +82,8 @@ type WorkerHeartbeat struct {
 // Presence is what a heartbeat says about its worker some time later.
 type Presence string
 
-// The presences of a worker. One that is late may be cut off, frozen or dead; the leases of its jobs
-// decide, not this.
+// The presences of a worker. One that is late may be cut off, frozen or dead; the leases of its
+// jobs decide, not this.
 const (
 	WorkerAlive    Presence = "alive"
 	WorkerDraining Presence = "draining" // alive, and about to end

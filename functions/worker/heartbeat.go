@@ -76,8 +76,8 @@ func NewID(host string) string {
 	return cmp.Or(name, "worker") + "-" + strings.ToLower(rand.Text()[:random])
 }
 
-// begin sends heartbeats until end is called, which sends the last one. Once ctx has ended, they say
-// that the worker is draining.
+// begin sends heartbeats until end is called, which sends the last one. Once ctx has ended, they
+// say that the worker is draining.
 func (h *heartbeats) begin(ctx context.Context) (end func()) {
 	ended, sent := make(chan struct{}), make(chan struct{})
 	h.change(func() { h.status.Draining, h.status.Ended = false, false })
@@ -98,15 +98,15 @@ func (h *heartbeats) begin(ctx context.Context) (end func()) {
 	}
 }
 
-// run sends a heartbeat at once, after each change and after each pause, and the last one when ended
-// is closed.
+// run sends a heartbeat at once, after each change and after each pause, and the last one when
+// ended is closed.
 func (h *heartbeats) run(ctx context.Context, ended <-chan struct{}) {
 	for {
-		pause := events.WorkerPause
+		pause, news := events.WorkerPause, h.changed
 		if err := h.send(ctx); errors.Is(err, events.ErrRefused) {
-			pause = refusedPause
+			pause, news = refusedPause, nil
 		}
-		if !await(ended, nil, leastPause) || !await(ended, h.changed, pause-leastPause) {
+		if !await(ended, nil, leastPause) || !await(ended, news, pause-leastPause) {
 			h.change(func() { h.status.Ended = true })
 			_ = h.send(ctx) // it is known for a while then, as one that is late
 			return

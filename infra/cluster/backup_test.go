@@ -221,8 +221,8 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 	return saved
 }
 
-// isEverywhere waits until the cluster has the streams of the backup and those in memory, and each stream
-// and each durable consumer has a complete copy on all three servers.
+// isEverywhere waits until the cluster has the streams of the backup and those in memory, and each
+// stream and each durable consumer has a complete copy on all three servers.
 func isEverywhere(t *testing.T, c *Cluster, streams []string) {
 	t.Helper()
 	_, js := connect(t, c, 0)

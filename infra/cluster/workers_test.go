@@ -59,8 +59,8 @@ func beatOf(t *testing.T, bus *jetstream.Bus, id string) uint64 {
 }
 
 // TestWorkersGoOnWithoutHeartbeats: the heartbeats of a worker are lost with the leader of their
-// stream, with the stream, and with the quorum; it does its jobs whenever the queue is there, and is
-// heard of again.
+// stream, with the stream, and with the quorum; it does its jobs whenever the queue is there, and
+// is heard of again.
 func TestWorkersGoOnWithoutHeartbeats(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())

@@ -24,10 +24,11 @@ type Account struct {
 type Limits struct {
 	// On all servers together, counting each replica: a number with KB, MB, GB or TB; default:
 	// 32GB.
-	Store     string
-	Memory    string // the same, in memory: PROGRESS and WORKERS, 144 MiB, for each replica; default 1GB
-	Streams   int    // buckets are streams too; default 32
-	Consumers int    // of each stream; default 10000
+	Store string
+	// The same, in memory: PROGRESS and WORKERS, 144 MiB, for each replica; default 1GB.
+	Memory    string
+	Streams   int // buckets are streams too; default 32
+	Consumers int // of each stream; default 10000
 }
 
 // User connects with an nkey.
