@@ -179,10 +179,18 @@ func (v *runsView) orders(shown []column, order string) {
 }
 
 func orderText(order string) string {
-	if strings.HasPrefix(order, "-") {
-		return ", greatest first"
+	by, descending := strings.CutPrefix(order, "-")
+	texts := [2]string{", least first", ", greatest first"}
+	switch {
+	case by == "updated" || by == "started":
+		texts = [2]string{", oldest first", ", newest first"}
+	case by == columnRun || by == "model" || by == "state" || strings.HasPrefix(by, "param."):
+		texts = [2]string{", ascending", ", descending"}
 	}
-	return ", least first"
+	if descending {
+		return texts[1]
+	}
+	return texts[0]
 }
 
 // Text returns the value of a run in a column that needs no element of its own.

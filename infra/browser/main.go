@@ -12,7 +12,7 @@
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
-//	browser -step "VERB WHAT" [-step "VERB WHAT"]... URL
+//	browser [-width PIXELS] -step "VERB WHAT" [-step "VERB WHAT"]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
 //	browser -peers FILE -times N -axe axe.min.js [-shots FOLDER] [-width PIXELS]...
 //
@@ -94,7 +94,7 @@ func run() error {
 	case *label != "" && len(watch) == 1:
 		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
 	case len(steps) > 0:
-		return walk(ctx, flag.Arg(0), steps)
+		return walk(ctx, flag.Arg(0), steps, widths[0])
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:

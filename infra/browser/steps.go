@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
@@ -31,9 +32,9 @@ const shifts = `window.shifted = 0; new PerformanceObserver(list => { for (const
 //	tell EXPR       prints the value of one
 //	go URL          opens another page
 //	shot FILE       keeps a picture of the window
-func walk(ctx context.Context, url string, steps []string) error {
+func walk(ctx context.Context, url string, steps []string, width int) error {
 	heard := listen(ctx)
-	err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
+	err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false), chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(shifts).Do(ctx)
 		return err
 	}), chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
