@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -112,16 +113,26 @@ func (s *Servers) Watch(ctx context.Context) error {
 // ErrInUse is in the chain of the error if another process runs servers on the data directory.
 var ErrInUse = errors.New("another stoker runs on this data folder")
 
+// ErrFolder is in the chain of the error if the data directory can't be made or written to.
+var ErrFolder = errors.New("can't be used as data folder")
+
+func folderError(dataDir string, err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // the directory is named
+	}
+	return fmt.Errorf("%s: %w: %w", dataDir, ErrFolder, err)
+}
+
 // lock keeps other processes off the directory: two servers on one file store destroy it. The
 // operating system releases the lock when the process ends, however it ends.
 func lock(dataDir string) (*flock.Flock, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data folder: %w", err)
+		return nil, folderError(dataDir, err)
 	}
 	l := flock.New(filepath.Join(dataDir, "lock"))
 	got, err := l.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", l.Path(), err)
+		return nil, folderError(dataDir, err)
 	}
 	if !got {
 		return nil, fmt.Errorf("%s: %w", dataDir, ErrInUse)

@@ -111,6 +111,7 @@ func newRoot(a *app.App) *cobra.Command {
 		serve.Commands(a), publish.Commands(a), run.Commands(a), model.Commands(a), study.Commands(a), try.Commands(a), admin.Commands(a),
 		[]*cobra.Command{modules.NewCommand(a), table.NewCommand()},
 	)...)
+	app.AddAliases(root)
 	app.AddOutputHelp(root)
 	app.AddHelp(root)
 	return root

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,7 +52,7 @@ func TestScripts(t *testing.T) {
 			python, err := tftest.FindPython3()
 			return python != "", err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "graft": graft, "refuser": refuser, "printable": printable, "generate": generate},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "mistake": mistake, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "graft": graft, "refuser": refuser, "printable": printable, "generate": generate},
 	})
 }
 
@@ -140,5 +142,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("exit status %s, want %s", got, args[0])
+	}
+}
+
+// mistake runs a command that must end with a status, print nothing on standard output, and say on
+// standard error, in one line, what is wrong: mistake 2 PATTERN stoker nonsense.
+func mistake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: mistake STATUS PATTERN COMMAND...")
+	}
+	exits(ts, false, slices.Concat(args[:1], args[2:]))
+	out, said := ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	if out != "" || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "stoker: ") {
+		ts.Fatalf("expected one line of error; stdout %q, stderr %q", out, said)
+	}
+	if !regexp.MustCompile(args[1]).MatchString(strings.TrimPrefix(strings.TrimSuffix(said, "\n"), "stoker: ")) {
+		ts.Fatalf("%q does not match %s", said, args[1])
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus password: %w", err)
 	}
+	if err := free(ctx, opts); err != nil {
+		return nil, fmt.Errorf("start bus in %s: %w", opts.Dir, err)
+	}
 	log := newLog(opts.Logger)
 	nats, err := server.NewServer(serverOptions(opts, password))
 	if err != nil {
@@ -70,6 +74,19 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	go s.watch()
 	return s, nil
+}
+
+// free returns an error if the requested port is in use. The server would only log that.
+func free(ctx context.Context, opts Options) error {
+	if opts.Port == 0 {
+		return nil
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(opts.Host, "127.0.0.1"), strconv.Itoa(opts.Port)))
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 func serverOptions(opts Options, password string) *server.Options {

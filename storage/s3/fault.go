@@ -26,10 +26,24 @@ func fault(ctx context.Context, doing string, ref storage.Ref, err error) error 
 		return fmt.Errorf("%s %s: %w: %w", doing, ref, ended, err)
 	}
 	if kind := kindOf(err); kind != nil {
-		return fmt.Errorf("%s %s: %w: %w", doing, ref, kind, err)
+		return fmt.Errorf("%s %s: %w: %w", doing, ref, kind, brief(err))
 	}
 	return fmt.Errorf("%s %s: %w", doing, ref, err)
 }
+
+// brief leaves the URL of a request out of the text of its error: it is long, and its object is
+// named.
+func brief(err error) error {
+	if sent, ok := errors.AsType[*url.Error](err); ok && error(sent) == err {
+		return briefly{sent}
+	}
+	return err
+}
+
+type briefly struct{ sent *url.Error }
+
+func (b briefly) Error() string { return b.sent.Err.Error() }
+func (b briefly) Unwrap() error { return b.sent }
 
 // kindOf returns nil if no kind fits: then it is our own mistake, or one of configuration.
 func kindOf(err error) error {

@@ -31,11 +31,29 @@ func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 		command = []string{uv, "pip", "install", "--python", interpreterIn(dir)}
 	}
 	command = append(command, "--no-deps", "--only-binary", ":all:", "-r", lock)
-	if said, err := talk(ctx, nil, opts.Progress, command, Needs{}); err != nil {
+	progress := opts.Progress
+	if opts.Installing != nil {
+		progress = opts.Installing(packagesIn(opts.Lock))
+	}
+	if said, err := talk(ctx, nil, progress, command, Needs{}); err != nil {
 		return fmt.Errorf("install its packages: %w: %s", err, strings.Join(said.lines(5), "; "))
 	}
 	return nil
 }
+
+// packagesIn counts the packages of a lock: its lines that are neither empty nor a comment, an
+// option or a hash.
+func packagesIn(lock []byte) (n int) {
+	for line := range strings.Lines(string(lock)) {
+		if line != "" && strings.ContainsAny(line[:1], letters) {
+			n++
+		}
+	}
+	return n
+}
+
+// letters begin the name of a package.
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // venv makes an environment that contains only pip.
 func venv(ctx context.Context, by Runner, python, dir string, options ...string) error {

@@ -28,6 +28,8 @@ type MakeOptions struct {
 	Pip      bool      // install with pip even if uv is on PATH
 	Lock     []byte    // packages to install; default: those of the kind
 	Progress io.Writer // gets lines for users; default: none
+	// Returns the writer of the installer's output for a number of packages; default: Progress.
+	Installing func(packages int) io.Writer
 }
 
 // Make makes an environment unless it exists: a venv with the packages of a lock, in a directory

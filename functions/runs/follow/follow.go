@@ -174,7 +174,7 @@ func whyQuiet(ctx context.Context, bus events.Bus, of events.Event) (string, err
 	case state.State == runs.Queued && state.Ended != nil:
 		return state.What(), nil
 	case state.State == runs.Queued:
-		return fmt.Sprintf("is queued; no worker has claimed its job: class %s needs `stoker worker --classes %[1]s`", state.Class), nil
+		return fmt.Sprintf("is queued until a worker of class %s is free; `stoker worker --classes %[1]s` runs one", state.Class), nil
 	case state.State == runs.Running:
 		return "is running", nil
 	case state.State == runs.Tuning:

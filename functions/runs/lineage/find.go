@@ -18,6 +18,14 @@ type Named struct {
 	Event         *events.ModelTrained // the data of that event; nil if there is none
 }
 
+// missing is the text of an error that is events.ErrNotFound, without saying so twice.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// Is implements errors.Is.
+func (m missing) Is(target error) bool { return target == events.ErrNotFound }
+
 var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
 
 // Find finds a model by one of its names, as Of does.
@@ -41,14 +49,14 @@ func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 			return strings.HasPrefix(trained.Execution, prefix) || strings.HasPrefix(trained.Model.Digest, prefix)
 		}
 	default:
-		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE/RUN or PIPELINE: %w", ref, events.ErrNotFound)
+		return Named{}, missing(fmt.Sprintf("model %q: expected its address, a digest, PIPELINE/RUN or PIPELINE", ref))
 	}
 	named, err := newest(ctx, bus, query, fits)
 	if errors.Is(err, events.ErrNotFound) && strings.HasPrefix(ref, "s3://") {
 		return addressed(ref)
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		return named, fmt.Errorf("no event of a model %s, `stoker models` lists all: %w", ref, err)
+		return named, missing("no model " + ref)
 	}
 	return named, err
 }
@@ -60,7 +68,7 @@ func addressed(uri string) (Named, error) {
 		return Named{}, err
 	}
 	if _, ours := storage.PlaceOf(ref); !ours {
-		return Named{}, fmt.Errorf("%s: not the address of a model that Stoker trained: %w", uri, events.ErrNotFound)
+		return Named{}, missing(uri + ": not the address of a model that Stoker trained")
 	}
 	return Named{URI: strings.TrimSuffix(uri, "/")}, nil
 }

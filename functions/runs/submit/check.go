@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/stoker-ml/stoker/events"
@@ -171,7 +172,7 @@ func noteOf(spec pipeline.Pipeline, event join.Event) string {
 		return fmt.Sprintf("runs of pipeline %s do not wait for %s, so it starts no run: runs that become complete after it may use it", spec.Name, event.Kind)
 	}
 	return fmt.Sprintf("runs of pipeline %s do not wait for %s: this run waits for %s, and uses the event only if it arrives before those",
-		spec.Name, event.Kind, spec.Trainer.WaitFor)
+		spec.Name, event.Kind, strings.Join(spec.Trainer.WaitFor, " and "))
 }
 
 // Ignored returns a *NoEffect if an event that was stored at sequence has no effect on its run,

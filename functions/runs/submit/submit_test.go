@@ -197,7 +197,7 @@ func TestKindsThatNoRunWaitsForAreNoted(t *testing.T) {
 	w := newWorld(t, "pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: none}\n")
 	w.want("hyperparameters that are never used", hparams("h"), "uses no hyperparameters")
 	effect, err := submit.Check(t.Context(), w.bus, raw("e"))
-	if err != nil || !strings.Contains(effect.Note, "do not wait for examples.ready") || !strings.Contains(effect.Note, "waits for [transform]") {
+	if err != nil || !strings.Contains(effect.Note, "do not wait for examples.ready") || !strings.Contains(effect.Note, "waits for transform,") {
 		t.Errorf("%+v, %v", effect, err)
 	}
 	w.apply("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform], hyperparameters: latest}\n")

@@ -76,8 +76,23 @@ func (f deadFilter) selects(line replay.DeadLetter) bool {
 // of returns the selected dead letters. A group that has none is an error, because its name may be
 // mistyped.
 func (f deadFilter) of(all []replay.DeadLetter) ([]replay.DeadLetter, error) {
-	if f.group != "" && !slices.ContainsFunc(all, func(line replay.DeadLetter) bool { return line.Group() == f.group }) {
+	groups := map[string]bool{}
+	for _, line := range all {
+		if f.group != "" && strings.HasPrefix(line.Group(), f.group) {
+			groups[line.Group()] = true
+		}
+	}
+	switch len(groups) {
+	case 1: // its id, or a prefix of that
+		for f.group = range groups {
+		}
+	case 0:
+		if f.group == "" {
+			break
+		}
 		return nil, exit.NotFound(fmt.Errorf("no dead letter is in group %s: `stoker dead groups` lists the groups", f.group))
+	default:
+		return nil, exit.Usage(fmt.Errorf("%d groups begin with %s: `stoker dead groups` lists the groups", len(groups), f.group))
 	}
 	return slices.DeleteFunc(all, func(line replay.DeadLetter) bool { return !f.selects(line) }), nil
 }
@@ -95,7 +110,7 @@ func listDead(ctx context.Context, a *app.App, only deadFilter) error {
 		for i, d := range deadLetters {
 			names[i] = strconv.FormatUint(d.Number, 10)
 		}
-		return a.PrintList(app.Listing{Lines: deadLetters, Names: names, Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
+		return a.PrintList(app.Listing{Lines: deadLetters, Names: names, None: "no dead letters", Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
 	})
 }
 
@@ -220,7 +235,7 @@ func deadLetter(w io.Writer, line replay.DeadLetter) {
 func pickDeadLetters(ctx context.Context, bus events.DeadLetterQueue, numbers []uint64) ([]replay.DeadLetter, error) {
 	deadLetters, err := replay.Pick(ctx, bus, numbers)
 	if errors.Is(err, events.ErrNotFound) {
-		return nil, fmt.Errorf("%w: `stoker dead` lists all", err)
+		return nil, exit.NotFound(fmt.Errorf("%s: `stoker dead` lists all", strings.TrimSuffix(err.Error(), ": "+events.ErrNotFound.Error())))
 	}
 	return deadLetters, err
 }

@@ -80,7 +80,13 @@ func collect(ctx context.Context, a *app.App, l app.Link, opts gc.Options) (err 
 	opts.Root = l.Root
 	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return query.ModelsInUse(ctx, l.Bus) }
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
-	err = gc.Collect(ctx, l.Bus, l.Store, opts, done.add)
+	work := a.Begin("gc", "objects")
+	err = gc.Collect(ctx, l.Bus, l.Store, opts, func(r gc.Removal) {
+		done.add(r)
+		work.Add(int64(r.Objects))
+		work.Note(r.What + " " + shortExecution(r.Execution))
+	})
+	work.Close()
 	return errors.Join(err, a.Print(done, func(w io.Writer) { garbageTable(w, done) }))
 }
 

@@ -105,7 +105,10 @@ func newPythonSetup(a *app.App) *cobra.Command {
 				opts.Kind = python.Estimator
 			}
 			opts.Progress = a.Notes()
+			work := &installing{}
+			opts.Installing = func(packages int) io.Writer { return work.begin(a, packages) }
 			made, err := python.Make(cmd.Context(), opts)
+			work.Close()
 			if err != nil {
 				return exit.Interrupted(cmd.Context(), err, "the incomplete environment is removed")
 			}

@@ -66,7 +66,7 @@ func (f *replayFlags) add(a *app.App, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "where to begin: a sequence, a time, or a duration before now; optional with --run")
 	a.AddPipelineFlag(cmd, &f.opts.Pipeline, "only runs of this pipeline")
-	a.AddRunFlag(cmd, &f.opts.Run, "only this run")
+	a.AddRunFlag(cmd, &f.opts.Run, "only this run; with its pipeline as PIPELINE/RUN")
 	flags.BoolVar(&f.opts.Force, "force", false, "train again even if the models exist")
 	flags.StringVar(&f.opts.Request, "request", "", "name of the request, with --force; default: a new one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be done")
@@ -130,6 +130,13 @@ type replayedRun struct {
 
 // replayEvents prints the plan, then carries it out.
 func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) error {
+	if f.opts.Pipeline == "" && strings.Contains(f.opts.Run, "/") {
+		key, err := run.Find(ctx, a, l.Bus, "", f.opts.Run)
+		if err != nil {
+			return err
+		}
+		f.opts.Pipeline, f.opts.Run = key.Pipeline, key.Run
+	}
 	r, err := replay.New(ctx, l.Bus, l.Store, a.Logger())
 	if err != nil {
 		return err
@@ -151,16 +158,38 @@ func replayEvents(ctx context.Context, a *app.App, l app.Link, f replayFlags) er
 		}
 	}
 	if !f.dryRun {
-		late := fmt.Errorf("not all runs were done within %s; repeat the command to continue", f.timeout)
-		err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) error {
-			return r.Do(ctx, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); sayProgress(a, p) })
-		})
+		err = report.do(ctx, a, r, plan, f)
 		err = errors.Join(report.err(), exit.Interrupted(ctx, err, "enqueued jobs continue; repeat the command for the rest"))
 	}
 	if a.ForPrograms() {
 		err = errors.Join(err, a.Print(report, nil))
 	}
 	return err
+}
+
+// do carries out the plan, and shows its progress.
+func (r *replayed) do(ctx context.Context, a *app.App, with *replay.Replay, plan replay.Plan, f replayFlags) error {
+	work := a.Begin("replay", "runs")
+	defer work.Close()
+	for _, step := range plan.Steps {
+		if step.Action != replay.Leave && step.Action != replay.Stuck {
+			work.Expect(1)
+		}
+	}
+	counted := map[int]bool{}
+	late := fmt.Errorf("not all runs were done within %s; repeat the command to continue", f.timeout)
+	return exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) error {
+		return with.Do(ctx, plan, f.wait, func(p replay.Progress) {
+			r.Runs[p.Number].add(p)
+			running := p.Job != "" && p.Event == nil && p.Err == nil
+			if !counted[p.Number] && !(f.wait && running) {
+				counted[p.Number] = true
+				work.Add(1)
+			}
+			work.Note(p.Step.Pipeline + "/" + p.Step.Run.Run)
+			sayProgress(a, p)
+		})
+	})
 }
 
 func (r *replayedRun) add(p replay.Progress) {

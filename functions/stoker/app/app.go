@@ -100,13 +100,22 @@ func (a *App) Configure() error {
 	return checkOutput(format, terminal.ListFormats())
 }
 
-// CheckOutput rejects a format that a command does not have.
+// CheckOutput rejects a format that a command does not have if a flag asks for it. A setting for
+// all commands applies to those that have the format; the others print tables.
 func (a *App) CheckOutput(cmd *cobra.Command) error {
-	if InfoOf(cmd).Names != "" {
+	format := a.Found.Value(settings.Output)
+	switch {
+	case InfoOf(cmd).Names != "" || slices.Contains(terminal.Formats(), format.Text):
 		return nil
+	case format.From == flagOutput:
+		return checkOutput(format, terminal.Formats())
 	}
-	return checkOutput(a.Found.Value(settings.Output), terminal.Formats())
+	a.Output = terminal.Table
+	return nil
 }
+
+// flagOutput is the source of a format that the command line gives.
+const flagOutput = "--output"
 
 func DefaultDataDir() string {
 	home, _ := os.UserHomeDir()
@@ -146,6 +155,9 @@ func (a *App) openLog(found *settings.Settings) (*slog.Logger, error) {
 	}
 	return slog.New(handler), nil
 }
+
+// Verbose reports whether each step is logged.
+func (a *App) Verbose() bool { return a.verbose }
 
 // Notes returns the writer for output that is neither result nor error.
 func (a *App) Notes() io.Writer {
@@ -198,7 +210,7 @@ func checkOutput(format settings.Value, expected []string) error {
 		return nil
 	}
 	named := "-o"
-	if format.From != "--output" {
+	if format.From != flagOutput {
 		named = format.From + ": output:"
 	}
 	last := len(expected) - 1
@@ -218,10 +230,14 @@ type Listing struct {
 	Lines any // for programs
 	Names []string
 	Table func(w io.Writer, wide bool)
+	None  string // note for people about an empty list: why it is, or what fills it
 }
 
 // PrintList writes a list in the selected format.
 func (a *App) PrintList(l Listing) error {
+	if len(l.Names) == 0 && l.None != "" && !a.ForPrograms() {
+		defer fmt.Fprintln(a.Notes(), terminal.Line(l.None))
+	}
 	switch a.Output {
 	case terminal.Name:
 		for _, name := range l.Names {
@@ -250,4 +266,13 @@ func (a *App) Display() terminal.Display {
 		return terminal.NoDisplay{}
 	}
 	return terminal.NewDisplay(a.Stderr)
+}
+
+// Begin shows the progress of a long piece of work on standard error; nothing with -q, or if the
+// results are for programs. The caller calls Close before it prints the result.
+func (a *App) Begin(what, unit string) *terminal.Work {
+	if a.quiet || a.ForPrograms() {
+		return nil
+	}
+	return a.Stderr.Begin(what, unit)
 }

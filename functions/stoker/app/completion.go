@@ -121,6 +121,18 @@ func (a *App) RunNames(cmd *cobra.Command, args []string, word string) ([]string
 	})
 }
 
+// PipelineOrRunNames completes a name of a model or a study: pipelines, or after a slash the runs
+// of one.
+func (a *App) PipelineOrRunNames(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) > 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case strings.Contains(word, "/"):
+		return a.RunNames(cmd, args, word)
+	}
+	return a.PipelineNames(cmd, args, word)
+}
+
 // DeadNumbers returns the numbers of dead letters, each with its reason.
 func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (numbers []string, err error) {

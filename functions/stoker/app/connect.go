@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
@@ -109,8 +110,30 @@ func (a *App) targets(found *settings.Settings) target.Sources {
 // NoPipeline returns the error for a pipeline that is not applied, with a similar name if there is
 // one.
 func (a *App) NoPipeline(ctx context.Context, bus runs.Source, name string) error {
-	known, _ := runs.Pipelines(ctx, bus) // only for a hint: errors are ignored
-	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, spelling.Suggestion(name, known), a.Command("pipelines list")))
+	return exit.NotFound(fmt.Errorf("no pipeline %s is applied%s; `%s` lists them", name, a.SimilarPipeline(ctx, bus, name), a.Command("pipelines list")))
+}
+
+// NoneOf returns the note for a list without runs, models or studies: perhaps its pipeline is not
+// applied.
+func (a *App) NoneOf(ctx context.Context, bus runs.Source, things, pipeline string) string {
+	if pipeline == "" {
+		return "no " + things
+	}
+	known, err := runs.Pipelines(ctx, bus)
+	if err == nil && !slices.Contains(known, pipeline) {
+		return fmt.Sprintf("no %s: no pipeline %s is applied%s", things, pipeline, spelling.Suggestion(pipeline, known))
+	}
+	return fmt.Sprintf("no %s of pipeline %s", things, pipeline)
+}
+
+// SimilarPipeline returns, for the end of an error, the pipeline that was probably meant by a name;
+// "" if there is none, or if name is one.
+func (a *App) SimilarPipeline(ctx context.Context, bus runs.Source, name string) string {
+	known, err := runs.Pipelines(ctx, bus)
+	if err != nil || slices.Contains(known, name) { // only a hint: errors are ignored
+		return ""
+	}
+	return spelling.Suggestion(name, known)
 }
 
 // Inputs returns the places that the settings name, separated by commas.

@@ -1,10 +1,16 @@
 package app
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"net"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +18,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -46,10 +53,90 @@ func CheckCompute() error {
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return fmt.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+			return fmt.Errorf("%s: expected %s, got %s", cmd.CommandPath(), what, Got(args))
 		}
 		return nil
 	}
+}
+
+// Got describes arguments of the wrong number: a missing quote or slash shows.
+func Got(args []string) string {
+	const most = 4
+	switch n := len(args); {
+	case n == 0 || n > most:
+		return fmt.Sprintf("%d arguments", n)
+	case n == 1:
+		return fmt.Sprintf("1 argument: %q", args[0])
+	default:
+		quoted := make([]string, n)
+		for i, arg := range args {
+			quoted[i] = strconv.Quote(arg)
+		}
+		return fmt.Sprintf("%d arguments: %s", n, strings.Join(quoted, ", "))
+	}
+}
+
+// Named requires one argument that names a thing of a run. The error for a pipeline and a run as
+// two words shows the name PIPELINE/RUN.
+func Named(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		err := Exactly(1, what)(cmd, args)
+		if len(args) == 2 && events.CheckName("pipeline", args[0]) == nil {
+			return fmt.Errorf("%w; did you mean %s?", err, JoinRun(args[0], args[1]))
+		}
+		return err
+	}
+}
+
+// JoinRun returns the name PIPELINE/RUN for a run that a flag names, which may have that form
+// already; "" names none.
+func JoinRun(pipeline, run string) string {
+	if run == "" || pipeline == "" || strings.HasPrefix(run, pipeline+"/") {
+		return cmp.Or(run, pipeline)
+	}
+	return pipeline + "/" + run
+}
+
+// Cause returns the cause of an error of the file system without the path, for errors that name the
+// file already.
+func Cause(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// JSONError adds to a syntax error where it is.
+func JSONError(err error) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w at byte %d", err, syntax.Offset)
+	}
+	return err
+}
+
+// Address checks an address to listen on.
+func Address(flag, address, or string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil && port != "" {
+		return nil
+	}
+	like := "127.0.0.1:8790"
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		like = "127.0.0.1:" + address
+	}
+	return exit.Usage(fmt.Errorf("--%s %s: expected HOST:PORT, like %s%s", flag, address, like, or))
+}
+
+// InUse returns the error for an address that can't be listened on, which names the flag. hint says
+// what to do.
+func InUse(flag, address, hint string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = errors.New("another program uses this address")
+	case errors.Is(err, syscall.EACCES):
+		err = errors.New("permission denied: ports below 1024 are for root")
+	}
+	return exit.Usage(fmt.Errorf("--%s %s: %w: %s", flag, address, err, hint))
 }
 
 // Together returns an error if only some of the flags are given.
@@ -87,7 +174,17 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	case cmd.HasAvailableSubCommands():
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
-	return fmt.Errorf("%s: expected no arguments, got %q", cmd.CommandPath(), args[0])
+	var selecting []string
+	for _, name := range []string{"pipeline", "run"} {
+		if cmd.LocalFlags().Lookup(name) != nil {
+			selecting = append(selecting, "--"+name)
+		}
+	}
+	err := fmt.Errorf("%s: expected no arguments, got %q", cmd.CommandPath(), args[0])
+	if len(selecting) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; select with %s", err, strings.Join(selecting, " and "))
 }
 
 // CheckTimeout returns an error for a --timeout of zero, or without waiting.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // Groups of commands in the help, as a command's GroupID.
@@ -36,6 +38,8 @@ var everywhere = []string{"output", "quiet", "verbose"}
 func AddHelp(root *cobra.Command) {
 	root.AddGroup(groups...)
 	root.SetHelpCommandGroupID(Operate)
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultHelpCmd()
 	root.SetCompletionCommandGroupID(Operate)
 	root.AddCommand(&cobra.Command{
 		Use:         connection,
@@ -48,6 +52,39 @@ func AddHelp(root *cobra.Command) {
 		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
 		return err
 	})
+}
+
+// newHelp returns the command for the help of others, which refuses unknown words.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:         "help [COMMAND]",
+		Annotations: Info{Role: NoRole}.Annotations(),
+		Short:       "Help about any command",
+		Example:     "  stoker help runs show",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, _, err := cmd.Root().Find(args); err == nil {
+				for _, child := range of.Commands() {
+					if child.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(child.Name(), child.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest := cmd.Root(), args
+			for len(rest) > 0 {
+				i := slices.IndexFunc(of.Commands(), func(c *cobra.Command) bool { return c.Name() == rest[0] || c.HasAlias(rest[0]) })
+				if i < 0 {
+					err := fmt.Errorf("unknown command %q for %q", rest[0], of.CommandPath())
+					return exit.Usage(fmt.Errorf("%w%s; see `%s --help`", err, Suggestion(of, err), of.CommandPath()))
+				}
+				of, rest = of.Commands()[i], rest[1:]
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
 }
 
 // globalFlags returns the flags of all commands: those that each help shows, or the others.
@@ -70,6 +107,31 @@ func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 		}
 	})
 	return own
+}
+
+// AddAliases adds short forms that users of other tools type: the singular of a group that lists
+// things unless it is a command itself, ls for list, get for show.
+func AddAliases(root *cobra.Command) {
+	var names []string
+	for _, cmd := range root.Commands() {
+		names = append(names, cmd.Name())
+	}
+	for _, cmd := range AllCommands(root) {
+		switch cmd.Name() {
+		case "list":
+			cmd.Aliases = append(cmd.Aliases, "ls")
+			group := cmd.Parent()
+			one, many := strings.CutSuffix(group.Name(), "s")
+			if stem, ok := strings.CutSuffix(group.Name(), "ies"); ok {
+				one = stem + "y"
+			}
+			if many && !slices.Contains(names, one) {
+				group.Aliases = append(group.Aliases, one)
+			}
+		case "show":
+			cmd.Aliases = append(cmd.Aliases, "get")
+		}
+	}
 }
 
 // usageText is the part of the help after the description.

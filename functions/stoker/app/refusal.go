@@ -43,12 +43,21 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	var unknown string
 	var known []string
 	if _, err := fmt.Sscanf(refused.Error(), "unknown command %q", &unknown); err == nil {
+		if meant := otherWords[unknown]; meant != "" && !cmd.HasParent() {
+			return "; did you mean `stoker " + meant + "`?"
+		}
+		if cmd.HasParent() && cmd.LocalFlags().Lookup(unknown) != nil {
+			return "; did you mean --" + unknown + "?"
+		}
 		for _, child := range cmd.Commands() {
 			if child.IsAvailableCommand() {
 				known = append(known, child.Name())
 			}
 		}
 		return spelling.Suggestion(unknown, known)
+	}
+	if letter := shorthand.FindStringSubmatch(refused.Error()); letter != nil {
+		return shorthandMeant(cmd, letter[1])
 	}
 	if _, err := fmt.Sscanf(refused.Error(), "unknown flag: --%s", &unknown); err != nil {
 		return ""
@@ -63,13 +72,62 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	return spelling.Suggestion("--"+unknown, known)
 }
 
-// inPlainWords finds the errors of Go's parser of durations, which don't say what a duration is.
-var inPlainWords = regexp.MustCompile(`time: (?:unknown unit|missing unit|invalid duration) .*`)
+// otherWords are commands of other tools, with the one that does it here.
+var otherWords = map[string]string{
+	"start": "up", "serve": "up", "server": "up", "init": "demo", "train": "try", "tune": "try --tune",
+	"status": "runs", "ps": "runs", "ls": "runs", "list": "runs", "get": "runs", "show": "runs show", "describe": "runs show",
+	"deploy": "apply", "create": "apply", "submit": "publish", "emit": "publish", "send": "publish",
+	"rerun": "runs rerun", "retry": "dead retry", "stop": "cancel", "kill": "cancel", "delete": "pipelines remove",
+	"remove": "pipelines remove", "rm": "pipelines remove", "download": "models pull", "pull": "models pull", "push": "upload",
+	"setup": "python setup", "check": "doctor", "events": "watch", "tail": "logs", "ui": "console", "dashboard": "console",
+	"infer": "schema infer", "best": "studies best", "diff": "apply --dry-run",
+}
+
+// shorthand matches the error of a flag of one letter that a command lacks.
+var shorthand = regexp.MustCompile(`^unknown shorthand flag: '(.)'`)
+
+// shorthandMeant returns the flag that begins with the letter, or the argument that others give as
+// a flag.
+func shorthandMeant(cmd *cobra.Command, letter string) string {
+	if _, arguments, _ := strings.Cut(cmd.Use, " "); letter == "f" && strings.HasPrefix(arguments, "FILE") {
+		return "; the file is an argument: `" + cmd.CommandPath() + " FILE`"
+	}
+	var meant []string
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, letter) && !f.Hidden {
+			meant = append(meant, "--"+f.Name)
+		}
+	})
+	if len(meant) != 1 {
+		return ""
+	}
+	return "; did you mean " + meant[0] + "?"
+}
+
+// inPlainWords finds errors of Go's parsers, which don't say what is expected.
+var inPlainWords = []struct {
+	found *regexp.Regexp
+	plain string
+}{
+	{regexp.MustCompile(`time: (?:unknown unit|missing unit|invalid duration) .*`), "expected a duration like 90s, 15m or 24h"},
+	{regexp.MustCompile(`strconv\.Parse(?:Int|Uint): parsing .*`), "expected a whole number"},
+	{regexp.MustCompile(`strconv\.ParseFloat: parsing .*`), "expected a number"},
+	{regexp.MustCompile(`strconv\.ParseBool: parsing .*`), "expected true or false"},
+}
+
+// required matches cobra's error for flags that must be given.
+var required = regexp.MustCompile(`^required flag\(s\) (.+) not set$`)
 
 // Plain returns the error of cobra in words for users.
 func Plain(refused error) string {
 	text := strings.Join(strings.Fields(refused.Error()), " ")
-	return inPlainWords.ReplaceAllString(text, "expected a duration like 90s, 15m or 24h")
+	if flags := required.FindStringSubmatch(text); flags != nil {
+		return "missing " + strings.NewReplacer(`", "`, " and --", `"`, "").Replace(strings.Replace(flags[1], `"`, "--", 1))
+	}
+	for _, words := range inPlainWords {
+		text = words.found.ReplaceAllString(text, words.plain)
+	}
+	return text
 }
 
 func AllCommands(root *cobra.Command) []*cobra.Command {

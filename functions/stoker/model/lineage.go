@@ -26,7 +26,7 @@ func newLineage(a *app.App) *cobra.Command {
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "MODEL",
 			Always: "target nodes edges",
 		}.Annotations(),
-		ValidArgsFunction: a.PipelineNames,
+		ValidArgsFunction: a.PipelineOrRunNames,
 		Short:             "Show the inputs that made a model, and verify them",
 		Long: "Shows the data, schema, transform graph, hyperparameters, module and base model that a model was made from, and in turn\n" +
 			"the inputs of its base models and searches. Each digest is compared with the objects that are in the\n" +
@@ -34,7 +34,7 @@ func newLineage(a *app.App) *cobra.Command {
 		Example: "  stoker lineage penguin/monday\n" +
 			"  stoker lineage penguin --dot | dot -Tsvg > penguin.svg\n" +
 			"  stoker lineage s3://stoker/penguin/Trainer/model/<execution>/<attempt> -o json --check",
-		Args: app.Exactly(1, "a model"),
+		Args: app.Named("a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.Within("depth", f.opts.Depth, 0, app.AnyCount); err != nil {
 				return err
@@ -42,7 +42,7 @@ func newLineage(a *app.App) *cobra.Command {
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
 				graph, err := lineage.Of(ctx, l.Bus, l.Store, args[0], &f.opts)
 				if err != nil {
-					return err
+					return noModel(ctx, a, l.Bus, args[0], err)
 				}
 				return printLineage(a, graph, f)
 			})

@@ -33,14 +33,14 @@ func newReproduce(a *app.App) *cobra.Command {
 		Use:               "reproduce MODEL",
 		GroupID:           app.Act,
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
-		ValidArgsFunction: a.PipelineNames,
+		ValidArgsFunction: a.PipelineOrRunNames,
 		Short:             "Train a model again from its inputs, and compare",
 		Long: "Trains a model again: the same data, module, arguments, hyperparameters and base model, at the pipeline's revision of\n" +
 			"that run, on a worker. The new model belongs to pipeline NAME" + reproduce.Suffix + ", so that no run uses it as the latest model. Then the\n" +
 			"two models are compared by digest, else by weights and metrics. If inputs are gone or have changed, it lists them instead.\n\n" +
 			"Exit status 0 if they are the same, 1 if they differ or if the model can't be reproduced.\n\n" + modelNamesHelp,
 		Example: "  stoker reproduce penguin/monday --timeout 1h\n  stoker reproduce penguin --tolerance 1e-6 -o json",
-		Args:    app.Exactly(1, "a model"),
+		Args:    app.Named("a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.opts.Tolerance < 0 {
 				return exit.Usage(fmt.Errorf("--tolerance %g: expected 0 or more", f.opts.Tolerance))
@@ -59,7 +59,7 @@ func newReproduce(a *app.App) *cobra.Command {
 func reproduceModel(ctx context.Context, a *app.App, l app.Link, model string, f reproduceFlags) error {
 	plan, err := reproduce.Prepare(ctx, l.Bus, l.Store, model, rand.Text())
 	if err != nil {
-		return err
+		return noModel(ctx, a, l.Bus, model, err)
 	}
 	if len(plan.Missing) > 0 {
 		return cannotReproduce(a, model, plan)

@@ -22,6 +22,22 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 )
 
+// CheckPath returns an error if a module that is named by a path isn't there.
+func CheckPath(source module.Source) error {
+	if !IsPath(source.Path) {
+		return nil
+	}
+	_, err := os.Stat(source.Path)
+	if err == nil {
+		return nil
+	}
+	name, hint := filepath.Base(source.Path), ""
+	if slices.Contains(builtin.Names(), name) {
+		hint = "; did you mean " + module.BuiltinPrefix + name + "?"
+	}
+	return fmt.Errorf("%s: expected a folder with a Go program, a built one, or a TFX module file: %w%s", source.Path, app.Cause(err), hint)
+}
+
 // CheckModule reports the errors of a module that a worker would find with the first job that
 // trains, or tunes, or both.
 func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, tunes bool) error {
@@ -31,8 +47,8 @@ func CheckModule(ctx context.Context, a *app.App, source module.Source, trains, 
 	if !IsPath(source.Path) {
 		return nil
 	}
-	if _, err := os.Stat(source.Path); err != nil {
-		return fmt.Errorf("%s: expected a folder with a Go program, a built one, or a TFX module file: %w", source.Path, errors.Unwrap(err))
+	if err := CheckPath(source); err != nil {
+		return err
 	}
 	if snapshot.IsPython(source.Path) {
 		return checkPython(ctx, a, source, entryPoints(source, trains, tunes))

@@ -2,12 +2,15 @@ package publish
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -52,6 +55,31 @@ func (f *addressFlags) given() (name string) {
 		}
 	})
 	return name
+}
+
+// named returns the error about a member of data with the name of its flag.
+func (f *addressFlags) named(err error) error {
+	wrong, ok := errors.AsType[*events.Invalid](err)
+	if !ok {
+		return err
+	}
+	member, _, _ := strings.Cut(strings.TrimPrefix(wrong.Field, "data."), "[")
+	flag := f.flags.Lookup(flagOf(member))
+	switch {
+	case flag == nil:
+		return err
+	case wrong.Got == "" && !flag.Changed:
+		return fmt.Errorf("missing --%s s3://BUCKET/KEY, the %s", flag.Name, strings.TrimSuffix(flag.Usage, " (repeatable)"))
+	}
+	return fmt.Errorf("--%s: %w%s", flag.Name, err, local(strings.Trim(wrong.Got, `"`)))
+}
+
+// local returns, for the end of an error about an address, how a local path becomes one.
+func local(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(": `stoker upload %s s3://BUCKET/KEY` uploads it", app.Quoted(path))
 }
 
 // data returns the data of an event of a kind. Whether they suffice is for the kind to say.

@@ -27,6 +27,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/model"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -152,9 +153,12 @@ func orApplied(ctx context.Context, bus runs.Source, spec pipeline.Pipeline) (pi
 func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool) (pipeline.Pipeline, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return pipeline.Pipeline{}, err
+		return pipeline.Pipeline{}, noFile(name, err)
 	}
 	file, err := pipeline.ReadFile(name, text)
+	if err != nil && strings.Contains(err.Error(), "character '\t'") {
+		err = fmt.Errorf("%w: indent with spaces, YAML has no tabs", err)
+	}
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
@@ -173,6 +177,27 @@ func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool)
 		return spec, nil
 	}
 	return spec, checkBuiltinPipeline(file, spec)
+}
+
+// noFile returns the error for a pipeline file that can't be read, with the files that may be meant.
+func noFile(name string, err error) error {
+	folder := filepath.Dir(name)
+	if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
+		folder, err = name, errors.New("expected a pipeline file, not a folder")
+	}
+	var files []string
+	for _, pattern := range []string{"*.yaml", "*.yml"} {
+		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // none for a name with signs of patterns
+		files = append(files, found...)
+	}
+	hint := spelling.Suggestion(name, files)
+	switch {
+	case hint == "" && len(files) == 1:
+		hint = "; did you mean " + files[0] + "?"
+	case hint == "" && folder == name && len(files) > 1:
+		hint = ": one of " + strings.Join(files[:min(len(files), 5)], ", ")
+	}
+	return fmt.Errorf("%s: %w%s", name, app.Cause(err), hint)
 }
 
 // checkBuiltinPipeline returns an error for settings with which a builtin module could not train or
@@ -251,7 +276,12 @@ func uploadModule(ctx context.Context, a *app.App, source module.Source) (module
 		return source, exit.Usage(fmt.Errorf("--upload: %s is not a path on this machine", source.Path))
 	}
 	err := a.WithStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) (err error) {
-		source, err = putModule(ctx, store, root.Join("modules"), source)
+		work := a.Begin("upload", terminal.Bytes)
+		defer work.Close()
+		if info, err := os.Stat(source.Path); err == nil && info.Mode().IsRegular() && !snapshot.IsPython(source.Path) {
+			work.Expect(info.Size())
+		}
+		source, err = putModule(ctx, app.Counted(store, work), root.Join("modules"), source)
 		return err
 	})
 	return source, err

@@ -13,7 +13,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
-	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // paused is the result of pause and resume.
@@ -55,7 +54,7 @@ func newGateCommand(a *app.App, change gateChange, cmd *cobra.Command) *cobra.Co
 		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
 			now, err := changeGate(ctx, bus, args[0], change)
 			if errors.Is(err, events.ErrNotFound) {
-				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s` deploys one", args[0], a.Command("apply FILE")))
+				return a.NoPipeline(ctx, bus, args[0])
 			}
 			if err != nil {
 				return err

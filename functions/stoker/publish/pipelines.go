@@ -82,7 +82,8 @@ func listPipelines(ctx context.Context, a *app.App) error {
 		for i, p := range all {
 			names[i] = p.Pipeline
 		}
-		return a.PrintList(app.Listing{Lines: all, Names: names, Table: func(w io.Writer, _ bool) { pipelinesTable(w, all) }})
+		none := "no pipelines: `" + a.Command("apply FILE") + "` deploys one"
+		return a.PrintList(app.Listing{Lines: all, Names: names, None: none, Table: func(w io.Writer, _ bool) { pipelinesTable(w, all) }})
 	})
 }
 

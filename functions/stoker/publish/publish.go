@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -119,10 +121,14 @@ func newPublish(a *app.App) *cobra.Command {
 }
 
 func fileOrKindAndRun(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return fmt.Errorf("%s: expected a file, or a kind and PIPELINE/RUN, got %d arguments", cmd.CommandPath(), len(args))
+	if len(args) == 1 || len(args) == 2 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("%s: expected a file, or a kind and PIPELINE/RUN, got %s", cmd.CommandPath(), app.Got(args))
+	if len(args) == 3 && slices.Contains(app.PublishedKinds(), args[0]) && events.CheckName("pipeline", args[1]) == nil {
+		return fmt.Errorf("%w; did you mean %s?", err, app.JoinRun(args[1], args[2]))
+	}
+	return err
 }
 
 func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {
@@ -143,7 +149,11 @@ func (f *publishFlags) add(a *app.App, cmd *cobra.Command) {
 // event returns the event to publish: the one of the arguments and address flags, the one in a
 // file, or its data with the attributes of the flags.
 func (f publishFlags) event(cmd *cobra.Command, args []string) (events.Event, error) {
-	err := errors.Join(app.Together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout))
+	together := app.Together(cmd, "kind", "pipeline", "run")
+	if pipeline, run, both := strings.Cut(f.run, "/"); both && f.pipeline == "" && f.kind != "" {
+		f.pipeline, f.run, together = pipeline, run, nil
+	}
+	err := errors.Join(together, checkKind(f.kind), app.CheckTimeout(f.wait, f.timeout))
 	if f.dryRun && f.wait {
 		err = errors.Join(err, exit.Usage(errors.New("--dry-run and --wait: expected one of them")))
 	}
@@ -175,7 +185,7 @@ func (f publishFlags) fromArguments(kind, name string) (events.Event, error) {
 	case f.kind != "":
 		return events.Event{}, exit.Usage(errors.New("--kind, --pipeline and --run: expected a file with the event's data"))
 	case !slices.Contains(app.PublishedKinds(), kind):
-		return events.Event{}, exit.Usage(fmt.Errorf("expected one of %s", strings.Join(app.PublishedKinds(), ", ")))
+		return events.Event{}, exit.Usage(unknownKind(kind, name))
 	case !ok || run == "":
 		return events.Event{}, exit.Usage(fmt.Errorf("%s: expected PIPELINE/RUN, like penguin/monday", name))
 	}
@@ -185,18 +195,34 @@ func (f publishFlags) fromArguments(kind, name string) (events.Event, error) {
 	}
 	event, err := readEventOrData(data, kind, pipeline, run)
 	if err != nil {
-		return event, exit.Usage(err)
+		return event, exit.Usage(f.addresses.named(err))
 	}
 	return event, nil
 }
 
+// unknownKind returns the error for a kind that no publisher publishes, with the likely mistake.
+// name is the argument after it.
+func unknownKind(kind, name string) error {
+	known := app.PublishedKinds()
+	switch {
+	case slices.Contains(known, name):
+		return fmt.Errorf("expected the kind first: `stoker publish %s %s`", name, app.Quoted(kind))
+	case slices.Contains(events.Kinds(), events.Kind(kind)):
+		return fmt.Errorf("Stoker publishes this kind itself: expected one of %s", strings.Join(known, ", "))
+	}
+	return fmt.Errorf("no such kind: expected one of %s%s", strings.Join(known, ", "), spelling.Suggestion(kind, known))
+}
+
 func (f publishFlags) fromFile(cmd *cobra.Command, file string) (events.Event, error) {
 	text, err := readInput(cmd.InOrStdin(), file)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err // the caller names the file
-	}
-	if err != nil {
-		return events.Event{}, err
+	kind, rest, words := strings.Cut(file, " ")
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && slices.Contains(app.PublishedKinds(), kind) && words:
+		return events.Event{}, exit.Usage(fmt.Errorf("expected two words: `stoker publish %s %s`", kind, app.Quoted(rest)))
+	case errors.Is(err, fs.ErrNotExist) && slices.Contains(app.PublishedKinds(), kind):
+		return events.Event{}, exit.Usage(errors.New("expected PIPELINE/RUN after the kind, like penguin/monday"))
+	case err != nil:
+		return events.Event{}, app.Cause(err) // the caller names the file
 	}
 	return readEventOrData(text, f.kind, f.pipeline, f.run)
 }
@@ -252,8 +278,9 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 	if kind == "" {
 		return readEvent(text)
 	}
-	if !json.Valid(text) {
-		return events.Event{}, errors.New("expected the event's data as JSON")
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		return events.Event{}, fmt.Errorf("expected the event's data as a JSON object: %w", app.JSONError(err))
 	}
 	body, err := json.Marshal(map[string]any{
 		"specversion": "1.0", "id": events.DerivedID(kind, pipeline, run, string(text)), "source": "/stoker/cli",
@@ -263,7 +290,27 @@ func readEventOrData(text []byte, kind, pipeline, run string) (events.Event, err
 	if err != nil {
 		return events.Event{}, err
 	}
-	return events.Decode(nil, body)
+	event, err := events.Decode(nil, body)
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, misspelled(err, members))
+	}
+	return event, err
+}
+
+// misspelled returns, for the end of an error about a member that is missing, the one that was
+// probably meant to be it.
+func misspelled(err error, members map[string]any) string {
+	wrong, ok := errors.AsType[*events.Invalid](err)
+	if !ok || wrong.Got != "" {
+		return ""
+	}
+	missing := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		if spelling.Suggestion(member, []string{missing}) != "" {
+			return fmt.Sprintf("; is %q meant?", member)
+		}
+	}
+	return ""
 }
 
 // forced returns the event with data.force set. An id that was derived from its data changes: it is

@@ -2,11 +2,13 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"
 	"github.com/stoker-ml/stoker/functions/stoker/table"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -43,6 +46,9 @@ func newUpload(a *app.App) *cobra.Command {
 		Args: app.Exactly(2, "a folder, a table or a file, and an address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := storage.ParseRef(args[1])
+			if err != nil && strings.HasPrefix(args[0], "s3://") {
+				return exit.Usage(fmt.Errorf("expected the local path first: `stoker upload %s %s`", app.Quoted(args[1]), app.Quoted(args[0])))
+			}
 			if err != nil {
 				return exit.Usage(err)
 			}
@@ -54,13 +60,17 @@ func newUpload(a *app.App) *cobra.Command {
 			if err := modules.CheckUpload(cmd.Context(), a, folder); err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
-				if err := checkEmpty(ctx, store, to); err != nil && !force {
+			return a.WithStore(cmd.Context(), func(ctx context.Context, store storage.Store, root storage.Ref) error {
+				err := checkEmpty(ctx, store, to)
+				if errors.Is(err, storage.ErrNotFound) {
+					return exit.NotFound(fmt.Errorf("%s: the store has no bucket %s: create it with the store's own tools, or upload below %s", to, to.Bucket, root))
+				}
+				if err != nil && !force {
 					return err
 				}
-				sent, err := upload(ctx, store, folder, to)
+				sent, err := shownUpload(ctx, a, store, folder, to)
 				if err != nil {
-					return err
+					return exit.Interrupted(ctx, err, fmt.Sprintf("the files that were sent stay in %s: repeat the command with --force", to))
 				}
 				return a.Print(sent, func(w io.Writer) { fmt.Fprintf(w, "%d files, %d bytes to %s\n", sent.Files, sent.Bytes, sent.To) })
 			})
@@ -77,7 +87,7 @@ func uploadable(ctx context.Context, a *app.App, path string, split table.SplitF
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", nil, err
+		return "", nil, fmt.Errorf("%s: %w", path, app.Cause(err))
 	case !info.IsDir() && examplegen.Known(path):
 		converted, err := table.Convert(ctx, a, path, split)
 		if err != nil {
@@ -106,9 +116,34 @@ func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error 
 	return nil
 }
 
+// shownUpload is upload with its progress.
+func shownUpload(ctx context.Context, a *app.App, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
+	work := a.Begin("upload", terminal.Bytes)
+	defer work.Close()
+	files := 0
+	err := filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		info, err := entry.Info()
+		if err == nil {
+			work.Expect(info.Size())
+		}
+		return err
+	})
+	if err == nil && files == 0 {
+		err = fmt.Errorf("%s: the folder holds no file", folder)
+	}
+	if err != nil {
+		return uploaded{}, err
+	}
+	return upload(ctx, app.Counted(store, work), folder, to, work.Note)
+}
+
 // upload uploads the files of a folder one at a time, and a bridge's marker last. Nothing else
 // announces them until an event is published.
-func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
+func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref, onFile func(name string)) (uploaded, error) {
 	sent := uploaded{To: to.String()}
 	var markers []string
 	send := func(path string) error {
@@ -119,6 +154,7 @@ func upload(ctx context.Context, store storage.Store, folder string, to storage.
 		if err != nil {
 			return err
 		}
+		onFile(name)
 		object, err := storage.PutFile(ctx, store, to.Join(filepath.ToSlash(name)), path)
 		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+object.Size
 		return err

@@ -39,13 +39,13 @@ func newCancel(a *app.App) *cobra.Command {
 			"publishes training.failed of kind cancelled. If the model is already committed, it publishes model.trained instead.",
 		Example: "  stoker cancel monday\n" +
 			"  stoker cancel penguin/monday --wait",
-		Args: app.Exactly(1, "a run"),
+		Args: app.Named("a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.CheckTimeout(wait, timeout); err != nil {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				key, err := findRun(ctx, a, bus, pipelineName, args[0])
+				key, err := Find(ctx, a, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/list"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -88,7 +89,9 @@ func addList(a *app.App, cmd *cobra.Command) {
 			if err != nil {
 				return err
 			}
-			return a.PrintList(listing(a, all))
+			lines := listing(a, all)
+			lines.None = a.NoneOf(ctx, bus, "runs", f.pipeline)
+			return a.PrintList(lines)
 		})
 	}
 	flags := cmd.Flags()
@@ -104,7 +107,8 @@ func addList(a *app.App, cmd *cobra.Command) {
 func (f listFlags) check() error {
 	for _, state := range f.states {
 		if !slices.Contains(runs.States(), state) {
-			return exit.Usage(fmt.Errorf("--state %s: expected one of %s", state, strings.Join(runs.States(), ", ")))
+			return exit.Usage(fmt.Errorf("--state %s: expected one of %s%s", state, strings.Join(runs.States(), ", "),
+				spelling.Suggestion(strings.ToLower(state), runs.States())))
 		}
 	}
 	if f.since < 0 {

@@ -40,13 +40,13 @@ func newLogs(a *app.App) *cobra.Command {
 		Long: "Prints the log of a run's module. For a run that has ended it is the complete log from the store, without its middle beyond 9 MiB;\n" +
 			"for one that is running it is the end of the log, at most 256 KiB. RUN may be PIPELINE/RUN.",
 		Example: "  stoker logs monday -f\n  stoker logs penguin/monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
-		Args:    app.Exactly(1, "a run"),
+		Args:    app.Named("a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
 			return a.WithLink(cmd.Context(), func(ctx context.Context, l app.Link) error {
-				key, err := findRun(ctx, a, l.Bus, f.pipeline, args[0])
+				key, err := Find(ctx, a, l.Bus, f.pipeline, args[0])
 				if err != nil {
 					return err
 				}

@@ -50,7 +50,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 			"`stoker replay` repeats the same run instead, with its revision of the pipeline.",
 		Example: "  stoker apply penguin.yaml && stoker runs rerun monday --wait\n" +
 			"  stoker runs rerun monday --as monday-more-steps",
-		Args: app.Exactly(1, "a run"),
+		Args: app.Named("a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.waits.check(); err != nil {
 				return err
@@ -69,7 +69,7 @@ func newRunsRerun(a *app.App) *cobra.Command {
 }
 
 func rerun(ctx context.Context, a *app.App, bus events.Bus, name string, f rerunFlags) error {
-	key, err := findRun(ctx, a, bus, f.pipeline, name)
+	key, err := Find(ctx, a, bus, f.pipeline, name)
 	if err != nil {
 		return err
 	}

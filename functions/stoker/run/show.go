@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
@@ -32,7 +33,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
 		Long:              "Shows the events of a run, what it waits for, which worker has its job, its result, and what to do next.",
-		Args:              app.Exactly(1, "a run"),
+		Args:              app.Named("a run"),
 		Example: "  stoker runs show monday\n" +
 			"  stoker runs show monday --wait --timeout 1h -q && ./serve.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +41,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				key, err := findRun(ctx, a, bus, pipelineName, args[0])
+				key, err := Find(ctx, a, bus, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
@@ -80,9 +81,9 @@ func showRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) erro
 	return a.Print(shown, shown.table)
 }
 
-// findRun returns the run that a user names, with its pipeline if given: as a flag, or as
+// Find returns the run that a user names, with its pipeline if given: as a flag, or as
 // PIPELINE/RUN. A run whose own name has that form is found first.
-func findRun(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (runs.Key, error) {
+func Find(ctx context.Context, a *app.App, bus events.Bus, pipeline, name string) (runs.Key, error) {
 	key, err := runNamed(ctx, a, bus, pipeline, name)
 	at := strings.IndexByte(name, '/')
 	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
@@ -102,9 +103,37 @@ func runNamed(ctx context.Context, a *app.App, bus events.Bus, pipeline, run str
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		of := map[bool]string{true: " of pipeline " + pipeline}[pipeline != ""]
-		return key, exit.NotFound(fmt.Errorf("no event of run %s%s: `%s` lists all runs", run, of, a.Command("runs")))
+		hint := similar(ctx, a, bus, pipeline, run)
+		hint += map[bool]string{true: ":", false: ";"}[hint == ""]
+		return key, exit.NotFound(fmt.Errorf("no event of run %s%s%s `%s` lists all runs", run, of, hint, a.Command("runs")))
 	}
 	return key, err
+}
+
+// similar returns, for the end of an error, the run or the pipeline that was probably meant.
+func similar(ctx context.Context, a *app.App, bus runs.Source, pipeline, run string) string {
+	of, name, both := strings.Cut(run, "/")
+	if both && pipeline == "" {
+		pipeline, run = of, name
+	}
+	if other := a.SimilarPipeline(ctx, bus, pipeline); pipeline != "" && other != "" {
+		return other
+	}
+	list, err := runs.List(ctx, bus, pipeline)
+	if err != nil { // only a hint: errors are ignored
+		return ""
+	}
+	var names, begin []string
+	for _, r := range list {
+		names = append(names, r.Run)
+		if strings.HasPrefix(r.Run, run) {
+			begin = append(begin, r.Run)
+		}
+	}
+	if len(begin) == 1 {
+		return "; did you mean " + begin[0] + "?"
+	}
+	return spelling.Suggestion(run, names)
 }
 
 func (d shownRun) table(w io.Writer) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -40,17 +41,31 @@ func newWatch(a *app.App) *cobra.Command {
 				return err
 			}
 			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				f.splitRun(ctx, a, bus)
 				return watchRuns(ctx, a, bus, f)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	a.AddPipelineFlag(cmd, &f.Pipeline, "only of this pipeline")
-	a.AddRunFlag(cmd, &f.Run, "only of this run")
+	a.AddRunFlag(cmd, &f.Run, "only of this run; with its pipeline as PIPELINE/RUN")
 	flags.StringSliceVar(&f.Kinds, "kind", nil, "only these kinds: "+strings.Join(watch.Kinds(), ", ")+" (repeatable)")
 	app.CompleteFlag(cmd, "kind", watch.Kinds()...)
 	flags.BoolVar(&f.All, "all", false, "begin with the events that are already in the log")
 	return cmd
+}
+
+// splitRun takes the pipeline from --run PIPELINE/RUN, unless there is a run of that name.
+func (f *watchFlags) splitRun(ctx context.Context, a *app.App, bus events.Bus) {
+	pipeline, run, both := strings.Cut(f.Run, "/")
+	if f.Pipeline != "" || !both || events.CheckName("pipeline", pipeline) != nil {
+		return
+	}
+	key, err := Find(ctx, a, bus, "", f.Run)
+	if err != nil { // it may begin later
+		key = runs.Key{Pipeline: pipeline, Run: run}
+	}
+	f.Pipeline, f.Run = key.Pipeline, key.Run
 }
 
 func (f watchFlags) check() error {

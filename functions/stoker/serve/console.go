@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,12 +73,12 @@ func newConsole(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listener, err := net.Listen("tcp", f.listen)
-			if errors.Is(err, syscall.EADDRINUSE) {
-				return exit.Usage(fmt.Errorf("--listen %s: the address is already in use, perhaps by another console: --listen 127.0.0.1:0 selects a free port", f.listen))
+			if err := app.Address("listen", f.listen, ""); err != nil {
+				return err
 			}
+			listener, err := net.Listen("tcp", f.listen)
 			if err != nil {
-				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
+				return app.InUse("listen", f.listen, "give another address, 127.0.0.1:0 for a free port", err)
 			}
 			defer listener.Close()
 			readers := readers(listener.Addr(), f.open)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/integrate/bridge"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
-	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/modules"
 	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/local"
@@ -51,6 +51,9 @@ func newUp(a *app.App) *cobra.Command {
 			if slots > 0 {
 				err = errors.Join(err, app.CheckCompute())
 			}
+			if consoleAt != noConsole {
+				err = errors.Join(err, app.Address("console", consoleAt, "; or off"))
+			}
 			if err != nil {
 				return err
 			}
@@ -60,13 +63,13 @@ func newUp(a *app.App) *cobra.Command {
 			self := operated{app: a, what: "up", listen: *listen, page: consoleAt != noConsole}
 			return self.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				options.Telemetry = o.Telemetry
-				return runUp(ctx, a, o, options, consoleAt)
+				return runUp(ctx, a, o, options, ConsoleAddress{consoleAt, !cmd.Flags().Changed("console")})
 			})
 		},
 	}
 	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: the previous one if it is free, else any")
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: the previous one if it is free, else any")
-	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "address of the console, or any loopback port if it is in use; off: no console")
+	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "address of the console; by default another loopback port if this one is in use; off: no console")
 	warm.Add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "concurrent jobs; 0: none, for separate workers")
 	app.SetElsewhere(cmd, "slots", settings.WorkerSlots)
@@ -75,7 +78,7 @@ func newUp(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runUp(ctx context.Context, a *app.App, o *operated, options stack.Options, consoleAt string) error {
+func runUp(ctx context.Context, a *app.App, o *operated, options stack.Options, consoleAt ConsoleAddress) error {
 	return WithStack(ctx, a, options, func(ctx context.Context, stack *stack.Stack) error {
 		needs := asStack(stack)
 		return WithConsole(ctx, a, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
@@ -98,6 +101,27 @@ func WithStack(ctx context.Context, a *app.App, options stack.Options, do func(c
 	if errors.Is(err, local.ErrInUse) {
 		return fmt.Errorf("%w: use that stack, or start another with --data FOLDER", err)
 	}
+	if errors.Is(err, local.ErrFolder) {
+		return fmt.Errorf("%w: name another folder with --data FOLDER", err)
+	}
+	return occupied(options, err)
+}
+
+// occupied names the flag of a port that a server can't listen on.
+func occupied(options stack.Options, err error) error {
+	failed, ok := errors.AsType[*net.OpError](err)
+	if !ok || failed.Op != "listen" {
+		return err
+	}
+	at, ok := failed.Addr.(*net.TCPAddr)
+	if !ok {
+		return err
+	}
+	for flag, port := range map[string]int{"nats-port": options.BusPort, "s3-port": options.S3Port} {
+		if port == at.Port && port != 0 {
+			return app.InUse(flag, strconv.Itoa(port), "give another port, or 0 for a free one", err)
+		}
+	}
 	return err
 }
 
@@ -117,18 +141,28 @@ func Announce(a *app.App, stack *stack.Stack, console, token string) {
 // noConsole is the value of --console for none.
 const noConsole = "off"
 
+// ConsoleAddress is where a console listens: movable to another port if it is the default that
+// nobody asked for.
+type ConsoleAddress struct {
+	address string
+	movable bool
+}
+
+// AnyConsole is the default address, or another port.
+func AnyConsole() ConsoleAddress { return ConsoleAddress{DefaultConsole, true} }
+
 // WithConsole runs a console together with do, unless it is off. Its token is kept with the data. A
 // new one in its file replaces it while the console runs; if the file is removed, a new one is
 // generated.
-func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
-	if address == noConsole {
+func WithConsole(ctx context.Context, a *app.App, at ConsoleAddress, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
+	if at.address == noConsole {
 		return do(ctx, "", "")
 	}
 	token, err := keptToken(a.DataDir)
 	if err != nil {
 		return err
 	}
-	listener, err := listenConsole(a, address)
+	listener, err := at.listen(a)
 	if err != nil {
 		return err
 	}
@@ -144,17 +178,21 @@ func WithConsole(ctx context.Context, a *app.App, address string, stack *stack.S
 	return running.Wait()
 }
 
-// listenConsole uses any port if the default one is in use, since two stacks may run at once.
-func listenConsole(a *app.App, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil && address == DefaultConsole {
-		host, _, _ := net.SplitHostPort(address)
-		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+// listen listens at the address. It uses any port, with a note, if the default one is in use, since
+// two stacks may run at once.
+func (c ConsoleAddress) listen(a *app.App) (net.Listener, error) {
+	listener, err := net.Listen("tcp", c.address)
+	if err == nil {
+		return listener, nil
 	}
-	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("--console %s: %w", address, err))
+	if !c.movable {
+		return nil, app.InUse("console", c.address, "give another address, 127.0.0.1:0 for a free port, or off", err)
 	}
-	return listener, nil
+	host, _, _ := net.SplitHostPort(c.address)
+	if listener, err = net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
+		fmt.Fprintf(a.Notes(), "%s is in use, perhaps by another console: this one is at %s\n", c.address, listener.Addr())
+	}
+	return listener, err
 }
 
 // tokenFile is the file with the console's token in a data folder.

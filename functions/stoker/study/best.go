@@ -31,8 +31,8 @@ func newStudiesBest(a *app.App) *cobra.Command {
 		Long: "Shows the best trial of a study so far. A study with several objectives may have more than one: those that no other\n" +
 			"trial beats in all objectives.",
 		Example:           "  stoker studies best penguin/monday",
-		Args:              app.Exactly(1, "a study"),
-		ValidArgsFunction: a.PipelineNames,
+		Args:              app.Named("a study"),
+		ValidArgsFunction: a.PipelineOrRunNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Read(ctx, bus, study)
@@ -87,8 +87,8 @@ func newStudiesExport(a *app.App) *cobra.Command {
 			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
 		Example: "  stoker studies export penguin/monday --csv > trials.csv\n" +
 			"  stoker studies export penguin/monday --to ./search && tensorboard --logdir ./search",
-		Args:              app.Exactly(1, "a study"),
-		ValidArgsFunction: a.PipelineNames,
+		Args:              app.Named("a study"),
+		ValidArgsFunction: a.PipelineOrRunNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == "" && !asCSV && !asJSON {
 				return exit.Usage(errors.New("expected --to DIR, --csv or --json"))

@@ -50,8 +50,8 @@ func newStudiesShow(a *app.App) *cobra.Command {
 			"each trial that ends; with -o json it prints the whole study at the end. If the study fails, the exit status is 1.",
 		Example: "  stoker studies show penguin/monday\n" +
 			"  stoker studies show penguin/monday -f",
-		Args:              app.Exactly(1, "a study"),
-		ValidArgsFunction: a.PipelineNames,
+		Args:              app.Named("a study"),
+		ValidArgsFunction: a.PipelineOrRunNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				if follow {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,8 @@ func newStudiesList(a *app.App) *cobra.Command {
 				for i, line := range lines {
 					names[i] = line.Study
 				}
-				return a.PrintList(app.Listing{Lines: lines, Names: names, Table: func(w io.Writer, _ bool) { studiesTable(w, lines) }})
+				none := a.NoneOf(ctx, bus, "studies", strings.Join(args, ""))
+				return a.PrintList(app.Listing{Lines: lines, Names: names, None: none, Table: func(w io.Writer, _ bool) { studiesTable(w, lines) }})
 			})
 		},
 	}
@@ -177,7 +179,8 @@ func withStudy(ctx context.Context, a *app.App, word string, do func(context.Con
 		study, err := query.Study(ctx, bus, word)
 		switch {
 		case errors.Is(err, events.ErrNotFound):
-			return exit.NotFound(fmt.Errorf("no study %s: `%s` lists them", word, a.Command("studies list")))
+			pipeline, _, _ := strings.Cut(word, "/")
+			return exit.NotFound(fmt.Errorf("no study %s%s; `%s` lists them", word, a.SimilarPipeline(ctx, bus, pipeline), a.Command("studies list")))
 		case errors.Is(err, studies.ErrAmbiguous):
 			return exit.Usage(err)
 		case err != nil:
@@ -195,8 +198,8 @@ func newStudiesStop(a *app.App) *cobra.Command {
 		Long: "Ends a study: no more trials start, running trials stop with their current metrics, and the best trial so far is published as\n" +
 			"if the search had ended. To discard the result, cancel the run.",
 		Example:           "  stoker studies stop penguin/monday",
-		Args:              app.Exactly(1, "a study"),
-		ValidArgsFunction: a.PipelineNames,
+		Args:              app.Named("a study"),
+		ValidArgsFunction: a.PipelineOrRunNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStudy(cmd.Context(), a, args[0], func(ctx context.Context, bus events.Bus, study events.Study) error {
 				s, err := studies.Stop(ctx, bus, study, "by stoker studies stop")

@@ -3,9 +3,11 @@ package target
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // Away returns the error for a bus that does not answer, or refuses, with advice.
@@ -29,13 +31,26 @@ func (t Target) Help(err error) string {
 	return fmt.Sprintf("is %s right? `stoker config` shows where the setting comes from", t.BusName())
 }
 
-// StoreHelp returns advice if the store's certificate is not trusted; "" for other errors.
-func StoreHelp(err error) string { return hint(err, "--s3-ca FILE (AWS_CA_BUNDLE)") }
+// StoreHelp returns advice for a store that does not answer, or refuses; "" for other errors.
+func StoreHelp(err error) string {
+	switch found := hint(err, "--s3-ca FILE (AWS_CA_BUNDLE)"); {
+	case found != "":
+		return found
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "the server has no TLS: --s3 http://HOST:PORT"
+	case errors.Is(err, storage.ErrDenied), errors.Is(err, storage.ErrUnavailable):
+		return "`stoker config` shows the store and the credentials in use"
+	}
+	return ""
+}
 
 // WithStoreHelp adds that to an error of the store.
 func WithStoreHelp(err error) error {
-	help := StoreHelp(err)
-	if help == "" || exit.Code(err) == exit.Away {
+	if err == nil {
+		return nil
+	}
+	help, code := StoreHelp(err), exit.Code(err)
+	if help == "" || code != exit.Away && code != exit.Failed || strings.Contains(err.Error(), "`stoker config`") {
 		return err
 	}
 	return exit.Unreachable(fmt.Errorf("%w: %s", err, help))

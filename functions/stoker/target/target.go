@@ -61,6 +61,9 @@ func Find(from Sources) (Target, error) {
 
 // FindStore is Find for commands that need only the store: one that is set is found without a bus.
 func FindStore(from Sources) (Target, error) {
+	if from.storeByFlag() {
+		return from.named(settings.Bus{})
+	}
 	at, err := Find(from)
 	if err == nil || !errors.Is(err, local.ErrNotRunning) {
 		return at, err
@@ -73,6 +76,11 @@ func FindStore(from Sources) (Target, error) {
 		return Target{}, err
 	}
 	return from.named(settings.Bus{})
+}
+
+// storeByFlag reports whether the command line names a store.
+func (from Sources) storeByFlag() bool {
+	return from.Settings.Value(settings.StoreEndpoint).From == "--s3"
 }
 
 func (from Sources) named(bus settings.Bus) (Target, error) {
@@ -97,7 +105,12 @@ func (from Sources) local(timeout time.Duration) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	store := func() (storage.Access, error) { return connection.Store(), nil }
+	store := func() (storage.Access, error) {
+		if from.storeByFlag() {
+			return storage.Access{}, fmt.Errorf("--s3 goes with --nats: the local stack in %s has a store of its own", from.DataDir)
+		}
+		return connection.Store(), nil
+	}
 	root, err := storage.ParseRef(connection.Root)
 	return Target{Bus: settings.Bus{URL: connection.NATS, From: from.DataDir, Timeout: timeout}, Store: store, Root: root, IsLocal: true, up: from.Up}, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -22,12 +23,16 @@ const StreamLimit = 10_000
 type Stream struct {
 	to       io.Writer
 	terminal *os.File // nil: not a terminal
+	size     func() (width, height int, drawable bool)
 
 	mu   sync.Mutex
 	as   manner
 	held string // incomplete: its form depends on the next text
 	esc  escaper
 	line line
+
+	status string // the line drawn below all other text; "": none
+	open   bool   // the last text has no end of line, so nothing can be drawn below it
 }
 
 // manner is how a Stream treats text.
@@ -45,6 +50,7 @@ type line struct {
 // NewStream returns a Stream that ends in to. Call Flush when all is written.
 func NewStream(to io.Writer) *Stream {
 	s := &Stream{to: to}
+	s.size = s.terminalSize
 	if file, ok := to.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		s.terminal = file
 	}
@@ -71,13 +77,38 @@ func (s *Stream) Raw() io.Writer { return through{s, manner{exact: true}} }
 
 // Size returns the size of the Stream's terminal, in columns and lines. drawable is false if it is
 // no terminal on which lines can be redrawn. Nothing is drawn in color, so NO_COLOR is not read.
-func (s *Stream) Size() (width, height int, drawable bool) {
+func (s *Stream) Size() (width, height int, drawable bool) { return s.size() }
+
+func (s *Stream) terminalSize() (width, height int, drawable bool) {
 	if s.terminal == nil || os.Getenv("TERM") == "dumb" {
 		return 0, 0, false
 	}
 	// 0 and 0 after an error; either may be unknown
 	width, height, _ = term.GetSize(int(s.terminal.Fd()))
+	if asked, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && asked > 0 {
+		width = min(cmp.Or(max(width, 0), asked), asked) // it may be older than the last change of size
+	}
 	return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24), true
+}
+
+// eraseLine erases the line of the cursor, and moves to its beginning.
+const eraseLine = "\r\x1b[K"
+
+// Status draws a line of a terminal in place of the one before, below all text that is printed
+// meanwhile; "" erases it. The line must fit the terminal's width.
+func (s *Stream) Status(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		return
+	}
+	if line != "" {
+		line = Line(line)
+	} else if s.status == "" {
+		return
+	}
+	s.status = line
+	_, _ = io.WriteString(s.to, eraseLine+line) // an ornament: the result's error is reported
 }
 
 // Redraw prints lines in place of the last over lines of a terminal.
@@ -128,6 +159,20 @@ func (t through) Write(text []byte) (int, error) { return t.stream.write(text, t
 func (s *Stream) write(text []byte, as manner) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(text) > 0 {
+		s.open = text[len(text)-1] != '\n'
+	}
+	if s.status != "" {
+		if _, err := io.WriteString(s.to, eraseLine); err != nil {
+			return 0, err
+		}
+		defer func() {
+			if s.open {
+				s.status = ""
+			}
+			_, _ = io.WriteString(s.to, s.status)
+		}()
+	}
 	if as != s.as {
 		if err := s.flush(); err != nil {
 			return 0, err

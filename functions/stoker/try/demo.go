@@ -41,7 +41,7 @@ func newDemo(a *app.App) *cobra.Command {
 				if !keep {
 					return runDemo(ctx, a, stack)
 				}
-				return serve.WithConsole(ctx, a, serve.DefaultConsole, stack, nil, func(ctx context.Context, url, token string) error {
+				return serve.WithConsole(ctx, a, serve.AnyConsole(), stack, nil, func(ctx context.Context, url, token string) error {
 					fmt.Fprintf(a.Notes(), "watch it at %s\n", url)
 					return keepDemo(ctx, a, stack, url, token)
 				})

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/modules"
 	"github.com/stoker-ml/stoker/functions/stoker/table"
 )
 
@@ -61,13 +62,24 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("examples")
 }
 
+// checkEarly finds the mistakes that need no examples.
+func (t *tryFlags) checkEarly(source module.Source) error {
+	if _, err := t.customConfig(); err != nil || t.assignmentOnly {
+		return err
+	}
+	return modules.CheckPath(source)
+}
+
+func (t *tryFlags) customConfig() (config map[string]any, err error) {
+	if err := json.Unmarshal([]byte(t.config), &config); err != nil {
+		return nil, exit.Usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}, in single quotes for a shell: %w`, app.JSONError(err)))
+	}
+	return config, nil
+}
+
 // assignment builds the assignment that a worker would have staged. It reads only the
 // hyperparameters and creates nothing.
-func (t *tryFlags) assignment(name string) (module.Assignment, error) {
-	source, err := t.module(name)
-	if err != nil {
-		return module.Assignment{}, err
-	}
+func (t *tryFlags) assignment(source module.Source) (module.Assignment, error) {
 	a := module.Assignment{
 		Version: module.ProtocolVersion, Module: source, Call: module.CallTrain, Shards: 1, Seed: t.seed,
 		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "" && !t.raw,
@@ -76,13 +88,13 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 	if t.workers > 1 {
 		a.Workers, a.Strategy = t.workers, module.StrategyMultiWorker
 	}
-	err = errors.Join(app.Within("train-steps", t.trainSteps, 0, app.AnyCount), app.Within("eval-steps", t.evalSteps, 0, app.AnyCount),
+	err := errors.Join(app.Within("train-steps", t.trainSteps, 0, app.AnyCount), app.Within("eval-steps", t.evalSteps, 0, app.AnyCount),
 		app.Within("workers", t.workers, 1, module.MaxWorkers), t.checkExports(), t.checkModel())
 	if err != nil {
 		return a, err
 	}
-	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
-		return a, exit.Usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}: %w`, err))
+	if a.CustomConfig, err = t.customConfig(); err != nil {
+		return a, err
 	}
 	if t.hyperparameters != "" {
 		text, err := os.ReadFile(fileIn(t.hyperparameters, "best_hyperparameters.txt"))
@@ -176,6 +188,9 @@ func (t *tryFlags) check(a module.Assignment) error {
 		return err
 	}
 	if _, err := os.Stat(t.examples); t.examples != "" && errors.Is(err, fs.ErrNotExist) {
+		if strings.HasPrefix(t.examples, "s3://") {
+			return exit.Usage(fmt.Errorf("--examples %s: expected a path on this machine: `stoker try` reads no store", t.examples))
+		}
 		return exit.NotFound(fmt.Errorf("--examples %s: no such file or folder: expected a folder with Split-train and Split-eval, or a table (%s)", t.examples, examplegen.Formats))
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {

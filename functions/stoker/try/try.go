@@ -73,6 +73,13 @@ func newTry(a *app.App) *cobra.Command {
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: app.Exactly(1, "a module"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			source, err := t.module(args[0])
+			if err == nil { // a table may take long
+				err = t.checkEarly(source)
+			}
+			if err != nil {
+				return err
+			}
 			converted, err := tryTable(cmd.Context(), a, &t)
 			if err != nil {
 				return err
@@ -81,7 +88,7 @@ func newTry(a *app.App) *cobra.Command {
 				err = converted.Explain(cmd.Context(), err)
 				converted.Remove()
 			}()
-			assignment, err := t.assignment(args[0])
+			assignment, err := t.assignment(source)
 			if err != nil {
 				return err
 			}
@@ -94,7 +101,7 @@ func newTry(a *app.App) *cobra.Command {
 			if err := errors.Join(t.check(assignment), app.CheckCompute()); err != nil {
 				return err
 			}
-			if err := modules.CheckModule(cmd.Context(), a, assignment.Module, !t.searches(), t.searches()); err != nil {
+			if err := modules.CheckModule(cmd.Context(), a, source, !t.searches(), t.searches()); err != nil {
 				return err
 			}
 			assignment.Trace = a.TraceOfModule()
@@ -113,17 +120,19 @@ func newTry(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// tryModule trains in a new folder, and checks for the wanted model. It removes the folder after an
-// error, so that the next try can use it.
+// tryModule trains in a new folder, and checks for the wanted model. Without one it removes the
+// folder, so that the next try can use it.
 func tryModule(ctx context.Context, a *app.App, to, wanted string, assignment module.Assignment) (err error) {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
+	err = os.MkdirAll(filepath.Dir(to), 0o755)
+	if err == nil {
+		err = os.Mkdir(to, 0o755)
 	}
-	if err := os.Mkdir(to, 0o755); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("--to %s: %w: name another folder", to, app.Cause(err))
 	}
+	made := false
 	defer func() {
-		if err != nil {
+		if !made {
 			err = errors.Join(err, os.RemoveAll(to))
 		}
 	}()
@@ -143,30 +152,29 @@ func tryModule(ctx context.Context, a *app.App, to, wanted string, assignment mo
 	if err := checkTried(assignment, wanted, outcome.Unwritten); err != nil {
 		return err
 	}
+	made = true
 	result := tried{assignment.ServingModelDir, outcome.Metrics, findWarmStart(a, assignment), outcome.Unwritten, log}
 	if outcome.LogBytes == 0 {
 		result.Log = ""
 	}
 	if strings.HasPrefix(assignment.Module.Path, module.BuiltinPrefix) {
-		if err := printWarnings(a.Notes(), log); err != nil {
-			return err
-		}
+		printWarnings(a.Notes(), log)
 	}
 	return a.Print(result, result.table)
 }
 
-// printWarnings prints the warnings in the log of a compiled-in module.
-func printWarnings(w io.Writer, log string) error {
+// printWarnings prints the warnings in the log of a compiled-in module, and a note if it can't be
+// read: the model does not depend on it.
+func printWarnings(w io.Writer, log string) {
 	text, err := os.ReadFile(log)
 	if err != nil {
-		return err
+		fmt.Fprintf(w, "the warnings of the module are not shown: %v\n", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if _, warning, ok := strings.Cut(line, " level=WARN msg="); ok {
 			fmt.Fprint(w, "warning: ", warning)
 		}
 	}
-	return nil
 }
 
 func (t tried) table(w io.Writer) {
