@@ -76,20 +76,17 @@ func (f deadFilter) selects(line replay.DeadLetter) bool {
 // of returns the selected dead letters. A group that has none is an error, because its name may be
 // mistyped.
 func (f deadFilter) of(all []replay.DeadLetter) ([]replay.DeadLetter, error) {
-	groups := map[string]bool{}
+	var groups []string
 	for _, line := range all {
-		if f.group != "" && strings.HasPrefix(line.Group(), f.group) {
-			groups[line.Group()] = true
+		if id := line.Group(); f.group != "" && strings.HasPrefix(id, f.group) && !slices.Contains(groups, id) {
+			groups = append(groups, id)
 		}
 	}
-	switch len(groups) {
-	case 1: // its id, or a prefix of that
-		for f.group = range groups {
-		}
-	case 0:
-		if f.group == "" {
-			break
-		}
+	switch {
+	case f.group == "":
+	case len(groups) == 1: // its id, or a prefix of that
+		f.group = groups[0]
+	case len(groups) == 0:
 		return nil, exit.NotFound(fmt.Errorf("no dead letter is in group %s: `stoker dead groups` lists the groups", f.group))
 	default:
 		return nil, exit.Usage(fmt.Errorf("%d groups begin with %s: `stoker dead groups` lists the groups", len(groups), f.group))

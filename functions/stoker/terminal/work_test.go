@@ -123,6 +123,7 @@ func TestWorkInAPipeIsALineNowAndThen(t *testing.T) {
 		stream := NewStream(&out)
 		work := stream.Begin("replay", "runs")
 		work.Expect(100)
+		time.Sleep(time.Second / 2) // between two drawings
 		for range 35 {
 			time.Sleep(time.Second)
 			work.Add(1)
@@ -135,7 +136,7 @@ func TestWorkInAPipeIsALineNowAndThen(t *testing.T) {
 		if len(lines) != 3 || strings.ContainsAny(out.String(), "\r\x1b|%") {
 			t.Fatalf("%q", out.String())
 		}
-		if want := "replay  30 of 100 runs  1.0/s  1m10s left"; lines[2] != want && lines[2] != strings.Replace(want, "30", "29", 1) {
+		if want := "replay  29 of 100 runs  1.0/s  1m13s left"; lines[2] != want {
 			t.Errorf("%q, want %q", lines[2], want)
 		}
 	})
