@@ -179,7 +179,8 @@ func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool)
 	return spec, checkBuiltinPipeline(file, spec)
 }
 
-// noFile returns the error for a pipeline file that can't be read, with the files that may be meant.
+// noFile returns the error for a pipeline file that can't be read, with the files that may be
+// meant.
 func noFile(name string, err error) error {
 	folder := filepath.Dir(name)
 	if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
@@ -187,7 +188,8 @@ func noFile(name string, err error) error {
 	}
 	var files []string
 	for _, pattern := range []string{"*.yaml", "*.yml"} {
-		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // none for a name with signs of patterns
+		// None for a name with signs of patterns.
+		found, _ := filepath.Glob(filepath.Join(folder, pattern))
 		files = append(files, found...)
 	}
 	hint := spelling.Suggestion(name, files)

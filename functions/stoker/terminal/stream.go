@@ -86,7 +86,8 @@ func (s *Stream) terminalSize() (width, height int, drawable bool) {
 	// 0 and 0 after an error; either may be unknown
 	width, height, _ = term.GetSize(int(s.terminal.Fd()))
 	if asked, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && asked > 0 {
-		width = min(cmp.Or(max(width, 0), asked), asked) // it may be older than the last change of size
+		// It may be older than the last change of size.
+		width = min(cmp.Or(max(width, 0), asked), asked)
 	}
 	return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24), true
 }

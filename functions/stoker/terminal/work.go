@@ -43,8 +43,8 @@ const (
 	sampleCount = 10 // samples that the rate is computed from
 )
 
-// Begin shows the beginning of work, of an unknown total until Expect is called. The caller calls Close
-// before it prints the result.
+// Begin shows the beginning of work, of an unknown total until Expect is called. The caller calls
+// Close before it prints the result.
 func (s *Stream) Begin(what, unit string) *Work {
 	w := &Work{stream: s, what: what, unit: unit, ended: make(chan struct{}), samples: []sample{{at: time.Now()}}}
 	every := saidEvery

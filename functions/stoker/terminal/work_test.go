@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,10 +13,8 @@ import (
 
 // screen is a terminal that shows what is written to it, in lines that wrap at its width.
 type screen struct {
-	mu    sync.Mutex
-	width int
-	drawn []string // each state of the last line
-	text  bytes.Buffer
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
 func (s *screen) Write(text []byte) (int, error) {
@@ -46,17 +45,18 @@ func (s *screen) lines() (stay, drawn []string) {
 }
 
 // onScreen returns a Stream on a terminal of a width that may change.
-func onScreen(width *int) (*Stream, *screen) {
+func onScreen(width *atomic.Int64) (*Stream, *screen) {
 	s := &screen{}
 	stream := NewStream(s)
-	stream.size = func() (int, int, bool) { return *width, 24, true }
+	stream.size = func() (int, int, bool) { return int(width.Load()), 24, true }
 	return stream, s
 }
 
 func TestWorkIsALineThatIsRedrawnBelowOtherText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		width := 100
+		var width atomic.Int64
+		width.Store(100)
 		stream, screen := onScreen(&width)
 		work := stream.Begin("upload", Bytes)
 		work.Expect(200e6)
@@ -87,7 +87,8 @@ func TestWorkFitsATerminalOfAnyWidthAndOneThatIsResized(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for width := 1; width < 120; width++ {
-			at := width
+			var at atomic.Int64
+			at.Store(int64(width))
 			stream, screen := onScreen(&at)
 			work := stream.Begin("upload", Bytes)
 			work.Expect(2e9)
@@ -95,7 +96,7 @@ func TestWorkFitsATerminalOfAnyWidthAndOneThatIsResized(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			work.Add(1e9)
 			time.Sleep(2 * time.Second)
-			at = max(1, width/2)
+			at.Store(int64(max(1, width/2)))
 			_, before := screen.lines()
 			time.Sleep(time.Second)
 			work.Close()
@@ -103,7 +104,7 @@ func TestWorkFitsATerminalOfAnyWidthAndOneThatIsResized(t *testing.T) {
 			for i, line := range drawn {
 				most := width
 				if i > len(before)+1 {
-					most = at
+					most = max(1, width/2)
 				}
 				if columnsOf(line) >= max(most, 2) {
 					t.Fatalf("of %d columns %d are drawn: %q", most, columnsOf(line), line)
@@ -156,7 +157,8 @@ func TestWorkThatIsNotShownDoesNothing(t *testing.T) {
 
 func TestAStatusWaitsForTheEndOfALine(t *testing.T) {
 	t.Parallel()
-	width := 80
+	var width atomic.Int64
+	width.Store(80)
 	stream, screen := onScreen(&width)
 	fmt.Fprint(stream, "half ")
 	stream.Status("status")
