@@ -248,6 +248,23 @@ func TestBrowserRetriesAGroup(t *testing.T) {
 	}
 }
 
+// TestBrowserChoosesRanges chooses ranges on the axes of a study by mouse and by keyboard, and
+// another contour plot: the table follows, and the address has all of it.
+func TestBrowserChoosesRanges(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	w.apply(penguin)
+	id := w.search(200)
+	chosen := ask[struct {
+		Dragged, Rows, Keyed, Focused, Cleared, Contour string
+		Errors                                          []string
+	}](t, b, "-brush", w.url+"/study?pipeline=penguin&id="+id)
+	low, high := regexp.MustCompile(`^learning_rate>=0\.00[0-9]+ learning_rate<=0\.0[0-9]+$`), regexp.MustCompile(` units>=[0-9.]+$`)
+	if !low.MatchString(chosen.Dragged) || !high.MatchString(chosen.Keyed) || chosen.Focused != "units, from" || strings.Contains(chosen.Cleared, "learning_rate") ||
+		!strings.Contains(chosen.Rows, " of 200") || chosen.Contour != "shuffle_seed" || len(chosen.Errors) > 0 {
+		t.Errorf("%+v", chosen)
+	}
+}
+
 // logged12 gives a training one of twelve run logs, and metrics that match it.
 func logged12(event events.Event, i int) events.Event {
 	trained := event.Data.(*events.ModelTrained)

@@ -137,7 +137,8 @@ func (w *world) search(trials int) string {
 			ended.Status, ended.Metrics, ended.Curves = tune.Failed, nil, nil
 			ended.Message = "ResourceExhaustedError: out of memory allocating a tensor of shape [256, <b>4096]\npassword=hunter2\nat step 12"
 		case one.score < land.top-0.12 && number%2 == 0 || one.id[3] == '3':
-			ended.Curves = map[string][]tune.Point{"accuracy": land.curve(one.score, 2)}
+			ended.Curves["accuracy"] = land.curve(0.45*one.score, 2)
+			ended.Metrics["accuracy"] = 0.45 * one.score
 			ended.Step, ended.Stopped = 20, 20
 		}
 		log.write(tune.Entry{Ended: ended})

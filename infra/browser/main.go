@@ -5,12 +5,14 @@
 // shown each of some words in turn, or no longer shows those that begin with an exclamation mark.
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
 // shows the word of -watch. With -plain it reads pages with scripts switched off. With -step it
-// takes steps on one page, such as keys (walk). With -peers it starts the servers of other tools,
-// and loads pages of theirs and of the console in turn.
+// takes steps on one page, such as keys (walk). With -brush it chooses ranges on the page of a
+// study. With -peers it starts the servers of other tools, and loads pages of theirs and of the
+// console in turn.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
 //	browser -plain URL...
+//	browser -brush URL
 //	browser -watch WORD [-watch WORD]... URL
 //	browser [-width PIXELS] -step "VERB WHAT" [-step "VERB WHAT"]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
@@ -69,6 +71,7 @@ func run() error {
 	token := flag.String("token", "", "with -press: the console's token")
 	plain := flag.Bool("plain", false, "read each page without JavaScript")
 	peers := flag.String("peers", "", "JSON that names the pages to compare and the folder of the other tools' data")
+	brushed := flag.Bool("brush", false, "choose ranges on the page of a study")
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
@@ -95,6 +98,8 @@ func run() error {
 		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
 	case len(steps) > 0:
 		return walk(ctx, flag.Arg(0), steps, widths[0])
+	case *brushed:
+		return printed(brush(ctx, flag.Arg(0)))
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:

@@ -40,9 +40,7 @@ func (c *Study) Contour(first, second string) string {
 			marks[i].shade = shades - 1 - shadeOf(rank, len(c.ranks))
 		}
 	}
-	p.WriteString(`<g class="outlined">`)
 	p.marks(marks)
-	p.WriteString(`</g>`)
 	c.ringBest(p, a, x, y)
 	p.named("name middle", (a.left+a.right)/2, contourHeight-6, named(x), 60)
 	fmt.Fprintf(p, `<text class="name middle" transform="translate(12 %.1f) rotate(-90)">%s</text>`, (a.top+a.bottom)/2, escaped(cut(named(y), 48)))
@@ -100,7 +98,7 @@ func (c *Study) field(p *picture, a area, x, y *Dimension) {
 	if !(high > low) {
 		return
 	}
-	p.WriteString(`<g fill-opacity=".55">`)
+	p.WriteString(`<g opacity=".42">`)
 	for band := range shades {
 		level := low + (high-low)*float64(band)/shades
 		if band == 0 {

@@ -39,7 +39,7 @@ const StyleRules = `
 .study-plot .front { fill: none; stroke: var(--l1); stroke-width: 1.6; }
 .study-plot .best { fill: none; stroke: var(--l1); stroke-width: 9; stroke-linecap: round; }
 .study-plot .best.core { stroke: var(--card); stroke-width: 4; }
-.study-plot .field { stroke: none; fill: currentColor; }
+.study-plot .field { stroke-width: .8; fill: currentColor; }
 .study-plot .s0 { stroke: color-mix(in oklab, var(--shade-high) 8%, var(--shade-low)); color: color-mix(in oklab, var(--shade-high) 8%, var(--shade-low)); }
 .study-plot .s1 { stroke: color-mix(in oklab, var(--shade-high) 18%, var(--shade-low)); color: color-mix(in oklab, var(--shade-high) 18%, var(--shade-low)); }
 .study-plot .s2 { stroke: color-mix(in oklab, var(--shade-high) 29%, var(--shade-low)); color: color-mix(in oklab, var(--shade-high) 29%, var(--shade-low)); }
@@ -51,7 +51,7 @@ const StyleRules = `
 .study-plot .s8 { stroke: color-mix(in oklab, var(--shade-high) 90%, var(--shade-low)); color: color-mix(in oklab, var(--shade-high) 90%, var(--shade-low)); }
 .study-plot .s9 { stroke: var(--shade-high); color: var(--shade-high); }
 .study-plot .bar { stroke: none; fill: var(--good); }
-.study-plot .bar.stopped, .study-plot .bar.breaks-constraints { fill: var(--wait); }
+.study-plot .bar.stopped, .study-plot .bar.breaks-constraints { fill: color-mix(in oklab, var(--wait) 55%, var(--card)); }
 .study-plot .bar.failed { fill: var(--bad); }
 .study-plot .bar.running { fill: var(--busy); }
 .study-plot .bar.infeasible, .study-plot .bar.cut-short, .study-plot .bar.to-be-retried { fill: var(--muted); }

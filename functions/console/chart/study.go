@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
@@ -30,7 +31,7 @@ func NewStudy(s tune.Study) *Study {
 	c := &Study{Report: report.Of(&s), study: s, Explanation: report.Explain(&s)}
 	rows := c.Report.Trials
 	for _, name := range parameterNames(&s, c.Explanation.Parameters) {
-		d := &Dimension{Name: name, Log: isLog(&s, name)}
+		d := &Dimension{Name: name, Log: isLog(&s, name), choice: isChoice(&s, name)}
 		d.fit(len(rows), func(i int) (any, bool) { return rows[i].Values.Lookup(name) })
 		c.Parameters = append(c.Parameters, d)
 	}
@@ -158,6 +159,12 @@ func isLog(s *tune.Study, name string) bool {
 	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool { return p.Name == name && p.Sampling == space.Log })
 }
 
+func isChoice(s *tune.Study, name string) bool {
+	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool {
+		return p.Name == name && (p.Kind == space.Choice || p.Kind == space.Boolean)
+	})
+}
+
 // Dimension has the values of a parameter, or of an objective, as positions from 0 to 1.
 type Dimension struct {
 	Name      string
@@ -167,11 +174,12 @@ type Dimension struct {
 	Direction tune.Direction // of an objective
 	Beyond    int            // scores that are drawn at the end of the range
 
-	at []float64 // of each row; NaN: it has none that can be drawn
+	choice bool      // its values have columns, even numbers
+	at     []float64 // of each row; NaN: it has none that can be drawn
 }
 
-// maxWords is the number of different words that a drawing can tell apart. Words that occur first
-// in the order of the alphabet have a place of their own, and the others share the last one.
+// maxWords is the number of different words that a drawing can tell apart. The first ones in their
+// order, that of numbers or of the alphabet, have a place of their own; others share the last one.
 const maxWords = 40
 
 // fit reads n values, and sets the range.
@@ -193,8 +201,8 @@ func (d *Dimension) fit(n int, value func(int) (any, bool)) {
 			d.at[i], d.Low, d.High = v, min(d.Low, v), max(d.High, v)
 		}
 	}
-	if !numbers {
-		d.fitWords(words)
+	if !numbers || d.choice && some {
+		d.fitWords(words, numbers)
 		return
 	}
 	if d.Low > d.High || !some {
@@ -204,7 +212,7 @@ func (d *Dimension) fit(n int, value func(int) (any, bool)) {
 	d.place()
 }
 
-func (d *Dimension) fitWords(words []string) {
+func (d *Dimension) fitWords(words []string, numbers bool) {
 	d.Log, d.Low, d.High = false, 0, 0
 	seen := map[string]bool{}
 	for _, word := range words {
@@ -213,29 +221,33 @@ func (d *Dimension) fitWords(words []string) {
 			d.Words = append(d.Words, word)
 		}
 	}
-	slices.Sort(d.Words)
+	slices.SortFunc(d.Words, func(a, b string) int {
+		if numbers {
+			return cmp.Or(cmp.Compare(numberOf(a), numberOf(b)), strings.Compare(a, b))
+		}
+		return strings.Compare(a, b)
+	})
+	places := map[string]int{}
+	for i, word := range d.Words {
+		places[word] = min(i, maxWords-1)
+	}
 	if len(d.Words) > maxWords {
 		d.Words = append(slices.Clip(d.Words[:maxWords-1]), "others")
 	}
 	for i, word := range words {
 		d.at[i] = math.NaN()
 		if word != "" {
-			d.at[i] = d.ofWord(word)
+			d.at[i] = (float64(places[word]) + 0.5) / float64(len(d.Words)) // the middle of its column
 		}
 	}
 }
 
-// ofWord returns the position of a word: the middle of its column.
-func (d *Dimension) ofWord(word string) float64 {
-	last := len(d.Words)
-	if last == maxWords {
-		last-- // its name is not a value
+func numberOf(word string) float64 {
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return math.NaN()
 	}
-	at, found := slices.BinarySearch(d.Words[:last], word)
-	if !found {
-		at = len(d.Words) - 1
-	}
-	return (float64(at) + 0.5) / float64(len(d.Words))
+	return v
 }
 
 // place turns numbers into positions.

@@ -79,6 +79,20 @@ func TestASliceHasTheScores(t *testing.T) {
 	}
 }
 
+// Numbers that are choices have columns too, in their order.
+func TestChoicesHaveColumns(t *testing.T) {
+	t.Parallel()
+	s := four(4, 3, 1, 2)
+	s.Config.Space = append(s.Config.Space, space.Parameter{Name: "batch", Kind: space.Choice, Choices: []any{int64(128), int64(16), int64(64)}})
+	for i, trial := range s.Trials {
+		trial.Values = append(trial.Values, space.Value{Name: "batch", Of: []int64{128, 16, 64, 16}[i]})
+	}
+	d := NewStudy(s).dimension("batch")
+	if got := fmt.Sprintf("%v %.3f", d.Words, d.at); got != "[16 64 128] [0.833 0.167 0.500 0.167]" {
+		t.Error(got)
+	}
+}
+
 func TestWordsHaveColumns(t *testing.T) {
 	t.Parallel()
 	c := NewStudy(four(1, 1, 1, 1, 1, 1, 1, 1))

@@ -10,10 +10,10 @@ const round = v => v === 0 ? '0' : Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.
 async function draw(image) {
   const source = image.getAttribute('src'), answer = await fetch(source);
   if (!answer.ok) return;
-  const svg = new DOMParser().parseFromString(await answer.text(), 'image/svg+xml').documentElement;
+  const text = (await answer.text()).replace(/<style>[^<]*<\/style>/, ''); // the page has these rules, and allows no other style
+  const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
   const place = document.querySelector('.study-picture[data-key="' + image.dataset.key + '"]');
   if (svg.nodeName !== 'svg' || !place) return;
-  svg.querySelector('style')?.remove();
   svg.classList.add('study-picture', image.dataset.key);
   svg.dataset.key = image.dataset.key;
   svg.dataset.source = source;
