@@ -186,11 +186,13 @@ func plainText(text string) string {
 	return DerivedID(text)
 }
 
+var withoutSpace = strings.NewReplacer(" ", "", "\t", "")
+
 // traceState returns the part of a tracestate that every CloudEvents implementation carries
 // unchanged: all but the optional space between its members, or nothing, which W3C Trace Context
 // allows.
 func traceState(text string) string {
-	text = strings.NewReplacer(" ", "", "\t", "").Replace(text)
+	text = withoutSpace.Replace(text)
 	if checkPlain("", text, maxTraceState) != nil {
 		return ""
 	}

@@ -170,9 +170,10 @@ func (v *runsView) refuse(fault *list.Error) {
 }
 
 // selected returns the runs that a filter selects, and counts them by state: the counts are those
-// of the filter with each state instead of its own.
+// of the filter with each state instead of its own. It overwrites all.
 func (v *runsView) selected(all []runs.Summary, filter list.Filter, now time.Time) (matching []runs.Summary) {
 	anyState, counts, total := filter.Without("state"), map[string]int{}, 0
+	matching = all[:0]
 	for i := range all {
 		if !anyState.Matches(&all[i], now) {
 			continue
