@@ -42,8 +42,8 @@ func needed(r *roots) []*value {
 // ordered puts operands first: a value that was changed in place may need one that was created
 // after it.
 func ordered(all []*value) []*value {
-	done := map[*value]bool{}
-	var order []*value
+	done := make(map[*value]bool, len(all))
+	order := make([]*value, 0, len(all))
 	var visit func(v *value)
 	visit = func(v *value) {
 		if done[v] {
@@ -68,7 +68,7 @@ func (v *value) needs() []*value {
 	if v.adds == nil {
 		return v.in
 	}
-	return append(slices.Clone(v.in), v.adds)
+	return append(v.in[:len(v.in):len(v.in)], v.adds)
 }
 
 // usersOf counts how often each value is an operand or a root.

@@ -194,7 +194,7 @@ type roots struct {
 
 // all returns every root, the loss first.
 func (r *roots) all() []*value {
-	var all []*value
+	all := make([]*value, 0, 1+len(r.outputs)+len(r.grads))
 	if r.loss != nil {
 		all = append(all, r.loss)
 	}
