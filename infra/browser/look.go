@@ -26,10 +26,12 @@ type Finding struct {
 	Elements   int      `json:"elements"`
 	Charts     int      `json:"charts"`
 	Figures    Figures  `json:"figures"`
-	Picture    string   `json:"picture"` // how it differs from the picture that is kept; "": it does not
+	// How it differs from the picture that is kept; "": it does not.
+	Picture string `json:"picture"`
 }
 
-// lookAll examines each page at each width, light and dark, and compares its picture if one is kept.
+// lookAll examines each page at each width, light and dark, and compares its picture if one is
+// kept.
 func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string, kept album) (all []Finding, err error) {
 	for at, url := range urls {
 		for _, width := range widths {
