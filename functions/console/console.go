@@ -52,7 +52,10 @@ type Console struct {
 	shared  *shared
 	sparks  *sparkBook
 	batches *batches
-	handler http.Handler
+
+	confusions *book[string, *confusionView] // by address
+	configured *book[key, map[string]string] // configurations of runs that have ended
+	handler    http.Handler
 
 	sessions *sessions
 	streams  streamLimits
@@ -84,6 +87,7 @@ func New(opts Options) (*Console, error) {
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.Change(func(*runs.Index) {}) })
+	c.confusions, c.configured = newBook[string, *confusionView](maxLogged), newBook[key, map[string]string](maxLogged)
 	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))

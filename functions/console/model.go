@@ -104,8 +104,8 @@ func (r *reported) add(p events.Progress) {
 		r.pace = pace{}
 	}
 	metrics := p.Metrics
-	if len(metrics) == 0 && r.progress != nil && r.progress.Attempt == p.Attempt {
-		p.Metrics = r.progress.Metrics // the last known ones
+	if r.progress != nil && r.progress.Attempt == p.Attempt {
+		p.Metrics = latest(r.progress.Metrics, metrics)
 	}
 	if p.Step == 0 && r.progress != nil && r.progress.Job == p.Job {
 		p.Step, p.Steps = r.progress.Step, r.progress.Steps
@@ -114,8 +114,18 @@ func (r *reported) add(p events.Progress) {
 	}
 	r.progress = &p
 	if !strings.HasPrefix(p.Phase, "trial ") && len(metrics) > 0 {
-		r.curves.Add(p.Step, metrics)
+		r.curves.Add(p.Step, p.Time, metrics)
 	}
+}
+
+// latest returns the last known value of each metric: a report need not have all of them.
+func latest(known, reported map[string]float64) map[string]float64 {
+	if len(known) == 0 || len(known)+len(reported) > 2*chart.MaxCurves {
+		return reported
+	}
+	all := maps.Clone(known)
+	maps.Copy(all, reported)
+	return all
 }
 
 // run is a run of the index with the reports of its jobs.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -31,6 +30,8 @@ type runView struct {
 	Attempt    string // its worker, and how earlier attempts ended
 	Heartbeat  time.Time
 	Charts     []chartView
+	Tools      toolsView
+	Rates      []nameValue // learning rates that do not change
 	ChartNote  string
 	Study      *events.Study
 	StudyURL   template.URL
@@ -51,11 +52,13 @@ type runView struct {
 	EndedWithoutJob bool // its dead letter can't be retried
 	Commands        []commandLine
 	CanCancel       bool
-	// The pipeline that it is made from, with its defaults, as JSON; "" if that is not known.
-	Config   string
-	Settings string // the settings of its model's training, as JSON; "" if the module reported none
-	CanRerun bool   // it has ended, and its inputs may be started again
-	Applied  uint64 // the revision of its pipeline that is applied now; 0: none is
+	// The pipeline that it is made from, with its defaults; nil if that is not known.
+	Config      []pipeline.Line
+	Settings    []settingLine // of its model's training; nil if the module reported none
+	Environment []settingLine
+	Confusion   *confusionView // of its model, on the evaluation rows; nil if there is none
+	CanRerun    bool           // it has ended, and its inputs may be started again
+	Applied     uint64         // the revision of its pipeline that is applied now; 0: none is
 }
 
 // nameValue is a line of a small table.
@@ -72,18 +75,10 @@ type outputLine struct {
 // commandLine is a command to copy, and its purpose.
 type commandLine struct{ For, Text string }
 
-// chartView is a chart ready to be drawn.
-type chartView struct {
-	ID, Metric, Axis string
-	Lines            []string
-	SVG              template.HTML
-	Data             string
-}
-
 func (c *Console) runPage() page {
 	return page{
 		nav: "runs", template: "run", title: func(view any) string { v := view.(runView); return v.Run + " · " + v.Pipeline },
-		fragments: []string{"run-head", "run-result", "run-charts", "run-events", "run-log", "run-config"},
+		fragments: []string{"run-head", "run-result", "run-charts", "run-confusion", "run-events", "run-log", "run-config"},
 		build:     func(r *http.Request) (any, error) { return c.runView(r) },
 		breath: func(view any) time.Duration {
 			if view.(runView).State == runs.Running {
@@ -103,14 +98,11 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	if err != nil {
 		return runView{}, err
 	}
-	view, join := c.runOf(k, logged)
+	view, curves, join := c.runOf(k, logged)
 	timeline := logged.Timeline
 	view.Events, view.Trained = timeline.Events, timeline.Trained()
-	view.Config = c.configuration(r.Context(), k.Pipeline, view.Revision)
-	if view.Trained != nil && len(view.Trained.Settings) > 0 {
-		view.Settings = indented(mask.JSON(view.Trained.Settings))
-	}
-	c.addCharts(r.Context(), &view)
+	c.addConfiguration(r.Context(), &view)
+	c.addCharts(r, &view, curves)
 	c.addStudy(r.Context(), &view, join.Stage(events.FunctionTune).Job, timeline)
 	if view.Trained != nil && view.State == runs.Trained {
 		view.addModel(c.opts.Root)
@@ -136,7 +128,7 @@ func (c *Console) readLog(ctx context.Context, k key) (runs.Run, error) {
 
 // runOf returns a run from the model; if it was dropped from memory, from its events. It marks the
 // events that were ignored.
-func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
+func (c *Console) runOf(k key, logged runs.Run) (view runView, curves []chart.Chart, j join.Join) {
 	c.model.View(func(x *runs.Index) {
 		view.DeadLetter, view.EndedWithoutJob = c.model.dead.newest[k], logged.Timeline.EndedWithoutJob()
 		r, known := c.model.run(x, k)
@@ -157,30 +149,12 @@ func (c *Console) runOf(k key, logged runs.Run) (view runView, j join.Join) {
 			view.Heartbeat = r.Lease.Written
 		}
 		view.CanCancel = !r.Over() && r.State != runs.Unclear
-		view.Charts = viewsOf(r.curves.Charts())
+		curves = r.curves.Charts()
 	})
 	for i, event := range logged.Timeline.Events {
 		logged.Timeline.Events[i].Ignored = mask.Text(runs.FirstLine(event.Ignored))
 	}
-	return view, j
-}
-
-// configuration returns a pipeline at a revision as JSON, with its defaults and without its
-// secrets; "" if there is none, or if it can't be read.
-func (c *Console) configuration(ctx context.Context, name string, number uint64) string {
-	if number == 0 {
-		return ""
-	}
-	p, err := c.model.Pipeline(ctx, name, number)
-	if err != nil {
-		c.opts.Logger.Info("revision of a pipeline not read", "pipeline", name, "revision", number, "error", err)
-		return ""
-	}
-	text, err := p.Spec.Masked()
-	if err != nil {
-		return ""
-	}
-	return indented(text)
+	return view, curves, j
 }
 
 func attemptLine(lease events.Lease) string {
@@ -198,47 +172,31 @@ func attemptLine(lease events.Lease) string {
 	return line
 }
 
-func viewsOf(charts []chart.Chart) (views []chartView) {
-	for _, c := range charts {
-		data, err := c.Data()
-		if err != nil {
-			continue // impossible: values are finite
-		}
-		view := chartView{ID: "chart-" + slug(c.Metric+"-"+c.Axis), Metric: c.Metric, Axis: c.Axis, SVG: c.SVG(), Data: data}
-		for _, line := range c.Lines {
-			view.Lines = append(view.Lines, cmp.Or(line.Name(), c.Metric))
-		}
-		views = append(views, view)
-	}
-	return views
-}
-
-// slug makes an id from a text.
-func slug(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, text)
-}
-
-// addCharts reads the curves of a run that has ended from its run log, which has all of them.
-func (c *Console) addCharts(ctx context.Context, view *runView) {
+// addCharts draws the curves that were followed, or, of a run that has ended, those of its run log,
+// which has all of them.
+func (c *Console) addCharts(r *http.Request, view *runView, followed []chart.Chart) {
+	v, log := chart.ParseView(r.URL.Query()), logged{charts: followed}
 	view.Compare = link("/compare", "run", view.Key)
-	if view.Trained == nil || view.Trained.ModelRun == "" || !view.Over() {
-		return
+	if view.Trained != nil && view.Trained.ModelRun != "" && view.Over() {
+		log, view.ChartNote = c.logOf(r.Context(), view, log)
 	}
+	charts, rates := splitRates(log.in(v))
+	view.Charts, view.Rates, view.Tools = viewsOf(charts, v), rates, toolsOf(r, v, charts, len(log.epochs) > 0)
+}
+
+// logOf returns the run log of a run that has ended, or what was followed if there is none, and
+// adds the confusion matrix next to it.
+func (c *Console) logOf(ctx context.Context, view *runView, followed logged) (_ logged, note string) {
 	ref, err := c.ours(view.Trained.ModelRun)
 	if err != nil {
-		view.ChartNote = err.Error()
-		return
+		return followed, err.Error()
 	}
-	log := c.curves.read(ctx, ref.String())
-	view.ChartNote = log.note
-	if len(log.charts) > 0 {
-		view.Charts = viewsOf(log.charts)
+	view.Confusion = c.confusionOf(ctx, ref)
+	read := c.curves.read(ctx, ref.String())
+	if len(read.charts) == 0 {
+		return followed, read.note
 	}
+	return read, read.note
 }
 
 func (c *Console) addStudy(ctx context.Context, view *runView, job string, timeline *runs.Timeline) {
@@ -257,6 +215,9 @@ type rerunView struct {
 	Applied       uint64
 }
 
+// Retry returns whether the run's job can be queued again from its dead letter.
+func (v runView) Retry() bool { return v.DeadLetter != 0 && !v.EndedWithoutJob && v.Over() }
+
 // Rerun returns the button of the run.
 func (v runView) Rerun() rerunView { return rerunView{v.Pipeline, v.Run, v.Applied} }
 
@@ -264,14 +225,14 @@ func (v *runView) addModel(root storage.Ref) {
 	t := v.Trained
 	v.Lineage = link("/lineage", "pipeline", v.Pipeline, "run", v.Run)
 	for _, name := range slices.Sorted(maps.Keys(t.Metrics)) {
-		v.Metrics = append(v.Metrics, nameValue{name, chart.Short(t.Metrics[name])})
+		v.Metrics = append(v.Metrics, nameValue{Name: name, Value: chart.Short(t.Metrics[name])})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Hyperparameters)) {
 		value := fmt.Sprint(t.Hyperparameters[name])
 		if mask.Name(name) {
 			value = mask.Hidden
 		}
-		v.Hyper = append(v.Hyper, nameValue{name, value})
+		v.Hyper = append(v.Hyper, nameValue{Name: name, Value: value})
 	}
 	add := func(name, address string) {
 		if address != "" {

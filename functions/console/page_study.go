@@ -199,10 +199,10 @@ func shownValue(name string, value any) string {
 // charts adds the drawings that the page's script can zoom.
 func (v *studyView) charts(d drawnStudy) {
 	if progress, ok := d.Progress(); ok {
-		v.Progress = &viewsOf([]chart.Chart{progress})[0]
+		v.Progress = &viewsOf([]chart.Chart{progress}, chart.View{})[0]
 	}
 	if volume := d.Hypervolume(); volume != nil {
-		v.Volume = &viewsOf([]chart.Chart{{Metric: "hypervolume", Axis: "completed trials", Lines: []chart.Series{{Points: volume}}}})[0]
+		v.Volume = &viewsOf([]chart.Chart{{Metric: "hypervolume", Axis: "completed trials", Lines: []chart.Series{{Points: volume}}}}, chart.View{})[0]
 	}
 }
 

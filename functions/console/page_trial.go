@@ -144,10 +144,10 @@ func (v *trialView) curves(d drawnStudy, t *tune.Trial) {
 	var charts chart.Curves
 	for _, name := range slices.Sorted(maps.Keys(t.Curves)) {
 		for _, p := range t.Curves[name] {
-			charts.Add(p.Step, map[string]float64{name: p.Value})
+			charts.Add(p.Step, time.Time{}, map[string]float64{name: p.Value})
 		}
 	}
-	v.Charts = viewsOf(charts.Charts())
+	v.Charts = viewsOf(charts.Charts(), chart.View{})
 }
 
 // neighbors adds the trials before and after it, by number and by score, and those of the same

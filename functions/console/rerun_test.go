@@ -44,7 +44,7 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if strings.Contains(body, `action="/rerun"`) {
 		t.Error("the button is shown without permission to act")
 	}
-	config := w.sees(page, "Revision 1 of pipeline penguin, with its defaults", "&#34;expire_after&#34;: &#34;168h&#34;", "&#34;seed&#34;: 0", "&#34;label&#34;: &#34;species&#34;")
+	config := w.sees(page, "Revision 1 of pipeline penguin, with its defaults", "expire_after: &#34;168h&#34;  # default<", "seed: 0  # default<", "    label: species\n")
 	if strings.Contains(config, "hunter2") {
 		t.Error("the configuration shows a secret")
 	}
@@ -122,7 +122,7 @@ func TestARunShowsWhatItsModelWasTrainedWith(t *testing.T) {
 	event := trained("monday")
 	event.Data.(*events.ModelTrained).Settings = json.RawMessage(`{"batch_size": 32, "api_token": "hunter2", "note": "<b>"}`)
 	w.publish(event)
-	body := w.sees("/run?pipeline=penguin&run=monday", "Trained with", "&#34;batch_size&#34;: 32", "&lt;b&gt;")
+	body := w.sees("/run?pipeline=penguin&run=monday", "Trained with", `<code>batch_size</code></th><td class="num"><code>32</code>`, "&lt;b&gt;")
 	if strings.Contains(body, "hunter2") {
 		t.Error("the settings show a secret")
 	}

@@ -25,7 +25,8 @@ type curveBook struct {
 // logged is the content of a run's log.
 type logged struct {
 	charts []chart.Chart
-	note   string // what was left out, and why
+	epochs []chart.Chart // metrics by epoch, also those that charts has by step
+	note   string        // what was left out, and why
 }
 
 // Limits of what is read for one page.
@@ -77,7 +78,7 @@ func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
 			return logged{}, err
 		}
 	}
-	return logged{charts: chartsOf(log)}, nil
+	return chartsOf(log), nil
 }
 
 func eventFiles(ctx context.Context, store storage.Store, folder storage.Ref) (files []storage.Object, size int64, err error) {
@@ -109,7 +110,7 @@ func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder stor
 // chartsOf groups logged metrics by what they measure. Keras and our own training log the same
 // names: batch_loss and epoch_loss in train, evaluation_loss_vs_iterations and epoch_loss in
 // validation. A metric that is logged by step is not shown by epoch too.
-func chartsOf(log *tfevents.Log) []chart.Chart {
+func chartsOf(log *tfevents.Log) logged {
 	var bySteps, byEpochs []chart.Chart
 	for _, r := range log.Runs() {
 		for _, s := range r.Series() {
@@ -133,9 +134,27 @@ func chartsOf(log *tfevents.Log) []chart.Chart {
 			bySteps = append(bySteps, c)
 		}
 	}
-	// A number, not a curve.
-	bySteps = slices.DeleteFunc(bySteps, func(c chart.Chart) bool { return len(c.Lines) == 1 && len(c.Lines[0].Points) == 1 })
-	return chart.Ordered(bySteps[:min(len(bySteps), maxLogTags)])
+	return logged{charts: curvesAmong(bySteps), epochs: curvesAmong(byEpochs)}
+}
+
+// curvesAmong leaves out charts of one point, which is a number, and all beyond maxLogTags.
+func curvesAmong(list []chart.Chart) []chart.Chart {
+	curves := slices.DeleteFunc(slices.Clone(list), func(c chart.Chart) bool { return len(c.Lines) == 1 && len(c.Lines[0].Points) == 1 })
+	return chart.Ordered(curves[:min(len(curves), maxLogTags)])
+}
+
+// in returns the charts by the axis of a view.
+func (l logged) in(v chart.View) []chart.Chart {
+	if v.X != chart.ByEpoch {
+		return l.charts
+	}
+	list := slices.Clone(l.epochs)
+	for _, c := range l.charts {
+		if !slices.ContainsFunc(l.epochs, func(other chart.Chart) bool { return other.Metric == c.Metric }) {
+			list = append(list, c)
+		}
+	}
+	return chart.Ordered(list)
 }
 
 func covered(bySteps []chart.Chart, c chart.Chart) bool {
@@ -171,12 +190,16 @@ func pointsOf(s *tfevents.Series) []chart.Point {
 	every := (len(s.Points) + chart.MaxPoints - 1) / chart.MaxPoints
 	var points []chart.Point
 	for i := 0; i < len(s.Points); i += every {
-		points = append(points, chart.Point{Step: float64(s.Points[i].Step), Value: s.Points[i].Scalar})
+		points = append(points, pointOf(s.Points[i]))
 	}
 	if last := s.Last(); points[len(points)-1].Step != float64(last.Step) {
-		points = append(points, chart.Point{Step: float64(last.Step), Value: last.Scalar})
+		points = append(points, pointOf(last))
 	}
 	return points
+}
+
+func pointOf(p tfevents.Point) chart.Point {
+	return chart.Point{Step: float64(p.Step), Value: p.Scalar, Time: float64(p.Time.UnixMilli()) / 1000}
 }
 
 // maxTail is how much of a log's end is shown.

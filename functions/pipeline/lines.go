@@ -27,6 +27,8 @@ func (p Pipeline) Lines() ([]Line, error) {
 	if w.unset, err = unset.values(); err != nil {
 		return nil, err
 	}
+	delete(w.unset, "pipeline")
+	delete(w.unset, "module")
 	if p.Tuner != nil { // its defaults are those of the trainer
 		p.Tuner = &Tuner{}
 		p.infer()

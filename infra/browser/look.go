@@ -77,7 +77,7 @@ func look(ctx context.Context, url, scheme string, width int, axe string) (f Fin
 		chromedp.Evaluate(figures, &f.Figures),
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &f.Overflow),
 		chromedp.Evaluate(`document.querySelectorAll('*').length`, &f.Elements),
-		chromedp.Evaluate(`document.querySelectorAll('.uplot canvas').length`, &f.Charts),
+		chromedp.Evaluate(`document.querySelectorAll('.canvas.drawn').length`, &f.Charts),
 		window(&first),
 		chromedp.FullScreenshot(&picture, 100),
 		chromedp.Evaluate(axe+`; 0`, nil),
@@ -109,7 +109,7 @@ func plainAll(ctx context.Context, urls []string) (all []Plain, err error) {
 			emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(url), chromedp.WaitVisible("main h1"),
 			chromedp.Evaluate(`document.querySelector('main').innerText`, &p.Text),
 			chromedp.Evaluate(drawn, &p.Pictures),
-			chromedp.Evaluate(`document.querySelectorAll('.uplot').length`, &p.Scripted),
+			chromedp.Evaluate(`document.querySelectorAll('.drawn').length`, &p.Scripted),
 		)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", url, err)

@@ -6,13 +6,14 @@
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
 // shows the word of -watch. With -plain it reads pages with scripts switched off. With -step it
 // takes steps on one page, such as keys (walk). With -brush it chooses ranges on the page of a
-// study. With -peers it starts the servers of other tools, and loads pages of theirs and of the
-// console in turn.
+// study. With -evaluate it runs a script on the page, and prints what that returns. With -peers it
+// starts the servers of other tools, and loads pages of theirs and of the console in turn.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -brush URL
+//	browser -evaluate FILE URL
 //	browser -watch WORD [-watch WORD]... URL
 //	browser [-width PIXELS] -step "VERB WHAT" [-step "VERB WHAT"]... URL
 //	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
@@ -72,6 +73,7 @@ func run() error {
 	plain := flag.Bool("plain", false, "read each page without JavaScript")
 	peers := flag.String("peers", "", "JSON that names the pages to compare and the folder of the other tools' data")
 	brushed := flag.Bool("brush", false, "choose ranges on the page of a study")
+	script := flag.String("evaluate", "", "run the script of this file on the page: the body of an asynchronous function")
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
@@ -102,19 +104,21 @@ func run() error {
 		return printed(brush(ctx, flag.Arg(0)))
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
+	case *script != "":
+		return printed(evaluate(ctx, flag.Arg(0), *script))
 	case *plain:
 		return printed(plainAll(ctx, flag.Args()))
 	case *times > 0 && *peers == "":
 		return printed(loadAll(ctx, flag.Args(), *times))
 	}
-	script, err := os.ReadFile(*axe)
+	rules, err := os.ReadFile(*axe)
 	if err != nil {
 		return err
 	}
 	if *peers != "" {
-		return printed(survey{*times, widths, string(script), *shots, patience}.compareFile(ctx, *peers))
+		return printed(survey{*times, widths, string(rules), *shots, patience}.compareFile(ctx, *peers))
 	}
-	return printed(lookAll(ctx, flag.Args(), widths, string(script), *shots, album{*folder, *keep, *shots}))
+	return printed(lookAll(ctx, flag.Args(), widths, string(rules), *shots, album{*folder, *keep, *shots}))
 }
 
 func printed[T any](value T, err error) error {

@@ -5,10 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Point is a metric at a step.
-type Point struct{ Step, Value float64 }
+type Point struct {
+	Step, Value float64
+	Time        float64 // in seconds since 1970; 0: not known
+}
 
 // Curve is one metric over the steps of a run.
 type Curve struct {
@@ -53,8 +57,9 @@ func (c *Curve) thin() {
 // Curves are a run's metrics by name.
 type Curves map[string]*Curve
 
-// Add adds the values of metrics at a step. Metrics beyond the first MaxCurves are left out.
-func (c *Curves) Add(step int, metrics map[string]float64) {
+// Add adds the values of metrics at a step and a time. Metrics beyond the first MaxCurves are left
+// out.
+func (c *Curves) Add(step int, at time.Time, metrics map[string]float64) {
 	if *c == nil {
 		*c = Curves{}
 	}
@@ -65,7 +70,7 @@ func (c *Curves) Add(step int, metrics map[string]float64) {
 			}
 			(*c)[name] = &Curve{}
 		}
-		(*c)[name].Add(Point{float64(step), metrics[name]})
+		(*c)[name].Add(Point{float64(step), metrics[name], max(0, float64(at.UnixMilli())/1000)})
 	}
 }
 
@@ -73,6 +78,8 @@ func (c *Curves) Add(step int, metrics map[string]float64) {
 type Series struct {
 	Run    string // name, if several runs are compared
 	Part   string // train or validation
+	Color  int    // number of its color, from 0
+	Dots   bool   // it is drawn as dots, without a line between them
 	Points []Point
 }
 
@@ -105,13 +112,32 @@ func splitMetric(name string) (metric, part string) {
 }
 
 // WithLine adds a line to the chart of a metric by an axis; if list has none, it adds the chart.
+// The colors of a single run's lines are those of their parts.
 func WithLine(list []Chart, metric, axis string, line Series) []Chart {
+	if line.Run == "" {
+		line.Color = colorOfPart(list, metric, axis, line.Part)
+	}
 	at := slices.IndexFunc(list, func(c Chart) bool { return c.Metric == metric && c.Axis == axis })
 	if at < 0 {
 		return append(list, Chart{Metric: metric, Axis: axis, Lines: []Series{line}})
 	}
 	list[at].Lines = append(list[at].Lines, line)
 	return list
+}
+
+// colorOfPart gives train and validation the same colors in all charts.
+func colorOfPart(list []Chart, metric, axis, part string) int {
+	color := slices.Index([]string{"train", "validation"}, part)
+	if color >= 0 {
+		return color
+	}
+	color = 2
+	for _, c := range list {
+		if c.Metric == metric && c.Axis == axis {
+			color += len(c.Lines)
+		}
+	}
+	return color
 }
 
 // Ordered sorts the loss first, then metrics by name, and learning rates and the like last.
@@ -129,16 +155,4 @@ func Ordered(list []Chart) []Chart {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Metric, b.Metric), strings.Compare(a.Axis, b.Axis))
 	})
 	return list
-}
-
-// stepsOf returns all steps of some lines, in order.
-func stepsOf(lines []Series) []float64 {
-	var steps []float64
-	for _, line := range lines {
-		for _, p := range line.Points {
-			steps = append(steps, p.Step)
-		}
-	}
-	slices.Sort(steps)
-	return slices.Compact(steps)
 }

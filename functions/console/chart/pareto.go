@@ -87,7 +87,7 @@ func (c *Study) Hypervolume() (points []Point) {
 		if row := c.Report.Trials[i]; !row.Breaks {
 			front = dominating(front, corner{x: goodness(x, i), y: goodness(y, i)})
 		}
-		points = append(points, Point{float64(n), volume(front)})
+		points = append(points, Point{Step: float64(n), Value: volume(front)})
 	}
 	if n < 2 {
 		return nil
@@ -142,7 +142,7 @@ func (c *Study) Progress() (chart Chart, ok bool) {
 	if len(c.Scores) == 0 {
 		return chart, false
 	}
-	scores, best := Series{Part: "score"}, Series{Part: "best so far"}
+	scores, best := Series{Part: "score", Dots: true}, Series{Part: "best so far", Color: 1}
 	var leader *float64
 	for _, i := range c.ended() {
 		row := c.Report.Trials[i]
@@ -153,9 +153,9 @@ func (c *Study) Progress() (chart Chart, ok bool) {
 			leader = row.Score
 		}
 		n := float64(len(scores.Points) + 1)
-		scores.Points = append(scores.Points, Point{n, *row.Score})
+		scores.Points = append(scores.Points, Point{Step: n, Value: *row.Score})
 		if leader != nil {
-			best.Points = append(best.Points, Point{n, *leader})
+			best.Points = append(best.Points, Point{Step: n, Value: *leader})
 		}
 	}
 	return Chart{Metric: c.Scores[0].Name, Axis: "completed trials", Lines: []Series{scores, best}}, len(scores.Points) >= 2

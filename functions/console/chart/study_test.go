@@ -179,7 +179,7 @@ func TestTheParetoFrontIsDrawn(t *testing.T) {
 		t.Errorf("%d trials are marked", n)
 	}
 	// Scaled to the unit square: (1, 0) dominates nothing, nor does (0, 1); (0.5, 0.5) does.
-	if got := fmt.Sprint(c.Hypervolume()); got != "[{1 0} {2 0} {3 0.25} {4 0.25}]" {
+	if got := fmt.Sprint(c.Hypervolume()); got != "[{1 0 0} {2 0 0} {3 0.25 0} {4 0.25 0}]" {
 		t.Error(got)
 	}
 }

@@ -11,28 +11,38 @@ import (
 
 // The size of a chart, in its own units.
 const (
-	chartWidth, chartHeight             = 560.0, 200.0
-	marginLeft, marginRight             = 52.0, 10.0
+	chartWidth, chartHeight             = 560.0, 210.0
+	marginLeft, marginRight             = 52.0, 20.0
 	marginTop, marginBottom             = 10.0, 24.0
 	sparkWidth, sparkHeight, sparkInset = 96.0, 22.0, 2.0
 )
 
 // scale maps values to a range of the picture.
-type scale struct{ low, high, from, to float64 }
+type scale struct {
+	low, high, from, to float64
+	log                 bool
+}
 
 func (s scale) at(value float64) float64 {
-	if s.high == s.low {
+	low, high := s.low, s.high
+	if s.log {
+		low, high, value = math.Log10(low), math.Log10(high), math.Log10(value)
+	}
+	if high == low {
 		return (s.from + s.to) / 2
 	}
-	return s.from + (value-s.low)/(s.high-s.low)*(s.to-s.from)
+	return s.from + (value-low)/(high-low)*(s.to-s.from)
 }
+
+// shows reports whether a value has a place on the scale.
+func (s scale) shows(value float64) bool { return finite(value) && (!s.log || value > 0) }
 
 // extent returns the least and the greatest finite value; false if there is none.
 func extent(lines []Series, of func(Point) float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, line := range lines {
 		for _, p := range line.Points {
-			if v := of(p); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			if v := of(p); finite(v) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
@@ -43,41 +53,95 @@ func extent(lines []Series, of func(Point) float64) (low, high float64, ok bool)
 func stepOf(p Point) float64  { return p.Step }
 func valueOf(p Point) float64 { return p.Value }
 
-// SVG returns the chart as a picture.
-func (c Chart) SVG() template.HTML {
-	x0, x1, ok := extent(c.Lines, stepOf)
-	y0, y1, also := extent(c.Lines, valueOf)
-	if !ok || !also {
+// positive leaves out what a logarithmic scale can't show.
+func positive(p Point) float64 {
+	if p.Value > 0 {
+		return p.Value
+	}
+	return math.NaN()
+}
+
+// SVG returns the chart as a picture, as it is.
+func (c Chart) SVG() template.HTML { return c.Draw(View{}) }
+
+// Draw returns the chart as a picture in a view.
+func (c Chart) Draw(v View) template.HTML {
+	c = c.by(v).within(v)
+	x, y, ok := c.scales(v)
+	if !ok {
 		return ""
 	}
-	ticks := niceTicks(y0, y1, 4)
-	y0, y1 = min(y0, ticks[0]), max(y1, ticks[len(ticks)-1])
-	x := scale{x0, x1, marginLeft, chartWidth - marginRight}
-	y := scale{y0, y1, chartHeight - marginBottom, marginTop}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="plot" viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartWidth, chartHeight, escaped(c.label()))
-	for _, tick := range ticks {
+	for _, tick := range y.ticks(4) {
 		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1[3]f"/><text class="tick end" x="%g" y="%.1f">%s</text>`,
 			marginLeft, chartWidth-marginRight, y.at(tick), marginLeft-6, y.at(tick)+3.5, Short(tick))
 	}
-	for _, tick := range niceTicks(x0, x1, 6) {
-		if tick >= x0 && tick <= x1 {
-			fmt.Fprintf(&b, `<text class="tick middle" x="%.1f" y="%g">%s</text>`, x.at(tick), chartHeight-8, Short(tick))
-		}
+	for _, tick := range c.stepTicks(x) {
+		fmt.Fprintf(&b, `<text class="tick middle" x="%.1f" y="%g">%s</text>`, x.at(tick.at), chartHeight-8, tick.text)
 	}
-	for i, line := range c.Lines {
-		b.WriteString(line.path(x, y, i))
+	for _, line := range c.Lines {
+		if v.Smooth > 0 && len(line.Points) > 2 && !line.Dots {
+			b.WriteString(line.path(x, y, " faint"))
+			line.Points = Smoothed(line.Points, v.Smooth)
+		}
+		b.WriteString(line.path(x, y, ""))
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) // made of numbers and escaped text
+}
+
+// within leaves out points that are beyond the part of the axis that a view shows.
+func (c Chart) within(v View) Chart {
+	if v.From >= v.To {
+		return c
+	}
+	lines := make([]Series, len(c.Lines))
+	for i, line := range c.Lines {
+		var points []Point
+		for _, p := range line.Points {
+			if p.Step >= v.From && p.Step <= v.To {
+				points = append(points, p)
+			}
+		}
+		lines[i] = line
+		lines[i].Points = points
+	}
+	if _, _, any := extent(lines, stepOf); !any {
+		return c // the part of another chart
+	}
+	c.Lines = lines
+	return c
+}
+
+// scales returns those of the chart; false if it has nothing to show. A chart without a value above
+// 0 has no logarithmic scale.
+func (c Chart) scales(v View) (x, y scale, ok bool) {
+	x0, x1, ok := extent(c.Lines, stepOf)
+	y0, y1, also := extent(c.Lines, valueOf)
+	if !ok || !also {
+		return x, y, false
+	}
+	x = scale{low: x0, high: x1, from: marginLeft, to: chartWidth - marginRight}
+	y = scale{low: y0, high: y1, from: chartHeight - marginBottom, to: marginTop}
+	if low, high, any := extent(c.Lines, positive); v.Log && any {
+		y.low, y.high, y.log = low, high, true
+	}
+	if ticks := y.ticks(4); len(ticks) > 0 {
+		y.low, y.high = min(y.low, ticks[0]), max(y.high, ticks[len(ticks)-1])
+	}
+	return x, y, true
 }
 
 func (c Chart) label() string {
 	var ends []string
 	for _, line := range c.Lines {
 		if last := len(line.Points) - 1; last >= 0 {
-			ends = append(ends, strings.TrimSpace(line.Name()+" "+Short(line.Points[last].Value)+" at "+c.Axis+" "+Short(line.Points[last].Step)))
+			ends = append(ends, strings.TrimSpace(line.Name()+" "+Short(line.Points[last].Value)+" at "+c.Axis+" "+c.stepText(line.Points[last].Step)))
 		}
+	}
+	if most := 8; len(ends) > most {
+		ends = append(ends[:most], fmt.Sprintf("and %d more lines", len(c.Lines)-most))
 	}
 	return c.Metric + " by " + c.Axis + ": " + strings.Join(ends, ", ")
 }
@@ -85,14 +149,35 @@ func (c Chart) label() string {
 // Name returns the name of the line in a legend.
 func (s Series) Name() string { return strings.TrimSpace(s.Run + " " + s.Part) }
 
-// lineClasses is how many colors lines have.
-const lineClasses = 8
+// Colors is how many colors lines have. Beyond these, they begin again with a thinner line.
+const Colors = 10
 
-func (s Series) path(x, y scale, number int) string {
-	if len(s.Points) == 1 {
-		return fmt.Sprintf(`<circle class="dot l%d" cx="%.1f" cy="%.1f" r="3"/>`, number%lineClasses, x.at(s.Points[0].Step), y.at(s.Points[0].Value))
+// Class returns the classes of the line in the style sheet: its color, and dashed for the
+// validation of a run.
+func (s Series) Class() string {
+	class := "l" + strconv.Itoa(s.Color%Colors)
+	if s.Color >= Colors {
+		class += " thin"
 	}
-	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(thinned(s.Points, maxPathPoints), x, y))
+	if s.Part == "validation" {
+		class += " dashed"
+	}
+	return class
+}
+
+// path returns the line's element. A single point, and each point of a line of dots, is a dot.
+func (s Series) path(x, y scale, more string) string {
+	points := thinned(s.Points, maxPathPoints)
+	if !s.Dots && len(points) > 1 {
+		return fmt.Sprintf(`<path class="line %s%s" d="%s"/>`, s.Class(), more, pathOf(points, x, y))
+	}
+	var b strings.Builder
+	for _, p := range points {
+		if y.shows(p.Value) {
+			fmt.Fprintf(&b, `<circle class="dot %s" cx="%.1f" cy="%.1f" r="%g"/>`, s.Class(), x.at(p.Step), y.at(p.Value), map[bool]float64{true: 1, false: 3}[s.Dots])
+		}
+	}
+	return b.String()
 }
 
 // maxPathPoints is the number of points in a line of a picture: more can't be distinguished.
@@ -111,11 +196,11 @@ func thinned(points []Point, most int) []Point {
 	return append(few, points[len(points)-1])
 }
 
-// pathOf leaves gaps where values are not finite.
+// pathOf leaves gaps where values can't be shown.
 func pathOf(points []Point, x, y scale) string {
 	b, pen := make([]byte, 0, len(points)*12), byte('M')
 	for _, p := range points {
-		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
+		if !y.shows(p.Value) {
 			pen = 'M'
 			continue
 		}
@@ -128,50 +213,61 @@ func pathOf(points []Point, x, y scale) string {
 	return string(b)
 }
 
-// Data returns the input of the chart library: the steps of all lines, and for each line a value or
-// null at each. Values have as many digits as can be seen.
-func (c Chart) Data() (string, error) {
-	type label struct {
-		Name string `json:"name"`
-	}
-	out := struct {
-		Axis   string     `json:"axis"`
-		Labels []label    `json:"labels"`
-		Data   [][]figure `json:"data"`
-	}{Axis: c.Axis}
-	steps := stepsOf(c.Lines)
-	place := make(map[float64]int, len(steps))
-	row := make([]figure, len(steps))
-	for i := range steps {
-		row[i], place[steps[i]] = figure{steps[i], 15}, i
-	}
-	out.Data = append(out.Data, row)
+// plotted is a chart for the script that draws it: lines with their classes, and the steps of each,
+// which lines of the same steps share.
+type plotted struct {
+	Metric string        `json:"metric"`
+	Axis   string        `json:"axis"`
+	X      [][]figure    `json:"x"`
+	Lines  []plottedLine `json:"lines"`
+}
+
+type plottedLine struct {
+	Name  string   `json:"name"`
+	Class string   `json:"class"`
+	Dots  bool     `json:"dots,omitempty"`
+	X     int      `json:"x"`
+	Y     []figure `json:"y"`
+}
+
+// Data returns the chart in a view as JSON for the script that draws it. Values have as many digits
+// as can be seen.
+func (c Chart) Data(v View) (string, error) {
+	c = c.by(v)
+	out, known := plotted{Metric: c.Metric, Axis: c.Axis, X: [][]figure{}, Lines: []plottedLine{}}, map[string]int{}
 	for _, line := range c.Lines {
-		row := make([]figure, len(steps))
-		for i := range row {
-			row[i].value = math.NaN()
+		drawn := plottedLine{Name: line.Name(), Class: line.Class(), Dots: line.Dots, Y: []figure{}}
+		steps := make([]figure, len(line.Points))
+		for i, p := range line.Points {
+			steps[i] = figure{p.Step, 15}
+			drawn.Y = append(drawn.Y, figure{p.Value, 6})
 		}
-		for _, p := range line.Points {
-			row[place[p.Step]] = figure{p.Value, 6}
+		text, err := json.Marshal(steps)
+		if err != nil {
+			return "", err
 		}
-		name := line.Name()
-		if name == "" {
-			name = c.Metric
+		at, shared := known[string(text)]
+		if !shared {
+			at = len(out.X)
+			known[string(text)], out.X = at, append(out.X, steps)
 		}
-		out.Labels, out.Data = append(out.Labels, label{name}), append(out.Data, row)
+		if drawn.X = at; drawn.Name == "" {
+			drawn.Name = c.Metric
+		}
+		out.Lines = append(out.Lines, drawn)
 	}
 	text, err := json.Marshal(out)
 	return string(text), err
 }
 
-// figure is a number in JSON, with so many digits; null if it is not finite.
+// figure is a number in JSON, with so many digits; null if it can't be drawn.
 type figure struct {
 	value  float64
 	digits int
 }
 
 func (f figure) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+	if !finite(f.value) {
 		return []byte("null"), nil
 	}
 	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
@@ -190,28 +286,7 @@ func Spark(points []Point) template.HTML {
 	if !ok || !also {
 		return ""
 	}
-	x, y := scale{x0, x1, sparkInset, sparkWidth - sparkInset}, scale{y0, y1, sparkHeight - sparkInset, sparkInset}
+	x, y := scale{low: x0, high: x1, from: sparkInset, to: sparkWidth - sparkInset}, scale{low: y0, high: y1, from: sparkHeight - sparkInset, to: sparkInset}
 	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %g %g" aria-hidden="true"><path d="%s"/></svg>`,
 		sparkWidth, sparkHeight, pathOf(points, x, y)))
-}
-
-// niceTicks returns about n round numbers, from below low to above high.
-func niceTicks(low, high float64, n int) []float64 {
-	if low == high {
-		return []float64{low}
-	}
-	rough := (high - low) / float64(n)
-	unit := math.Pow(10, math.Floor(math.Log10(rough)))
-	step := 10 * unit
-	for _, m := range []float64{1, 2, 2.5, 5} {
-		if m*unit >= rough {
-			step = m * unit
-			break
-		}
-	}
-	var ticks []float64
-	for i := math.Floor(low / step); i*step < high+step*0.999 && len(ticks) < 4*n; i++ {
-		ticks = append(ticks, i*step)
-	}
-	return ticks
 }
