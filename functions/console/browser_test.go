@@ -258,9 +258,9 @@ func TestBrowserChoosesRanges(t *testing.T) {
 		Dragged, Rows, Keyed, Focused, Cleared, Contour string
 		Errors                                          []string
 	}](t, b, "-brush", w.url+"/study?pipeline=penguin&id="+id)
-	low, high := regexp.MustCompile(`^learning_rate>=0\.00[0-9]+ learning_rate<=0\.0[0-9]+$`), regexp.MustCompile(` units>=[0-9.]+$`)
-	if !low.MatchString(chosen.Dragged) || !high.MatchString(chosen.Keyed) || chosen.Focused != "units, from" || strings.Contains(chosen.Cleared, "learning_rate") ||
-		!strings.Contains(chosen.Rows, " of 200") || chosen.Contour != "shuffle_seed" || len(chosen.Errors) > 0 {
+	term := regexp.MustCompile(`^[a-z_0-9]+>=[-0-9.e]+ [a-z_0-9]+<=[-0-9.e]+$`)
+	if !term.MatchString(chosen.Dragged) || !strings.HasPrefix(chosen.Keyed, chosen.Dragged+" ") || !strings.HasSuffix(chosen.Focused, ", from") ||
+		chosen.Cleared != strings.TrimPrefix(chosen.Keyed, chosen.Dragged+" ") || !strings.Contains(chosen.Rows, " of 200") || chosen.Contour == "" || len(chosen.Errors) > 0 {
 		t.Errorf("%+v", chosen)
 	}
 }

@@ -136,9 +136,9 @@ func (w *world) search(trials int) string {
 		case one.id[2:] == "07" || one.id[2:] == "47":
 			ended.Status, ended.Metrics, ended.Curves = tune.Failed, nil, nil
 			ended.Message = "ResourceExhaustedError: out of memory allocating a tensor of shape [256, <b>4096]\npassword=hunter2\nat step 12"
-		case one.score < land.top-0.12 && number%2 == 0 || one.id[3] == '3':
-			ended.Curves["accuracy"] = land.curve(0.45*one.score, 2)
-			ended.Metrics["accuracy"] = 0.45 * one.score
+		case one.score < land.top-0.12 && number%2 == 0:
+			ended.Curves["accuracy"] = land.curve(0.85*one.score, 2)
+			ended.Metrics["accuracy"] = 0.85 * one.score
 			ended.Step, ended.Stopped = 20, 20
 		}
 		log.write(tune.Entry{Ended: ended})

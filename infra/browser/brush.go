@@ -29,7 +29,7 @@ type Brushed struct {
 const axis = `((i, v) => { const place = document.querySelector('[data-lines]'), box = place.getBoundingClientRect(), unit = box.width / 1100;
 const [at, ends] = place.dataset.wide.split(';').map(p => p.split(',').map(Number)); return {x: box.left + at[i] * unit, y: box.top + (ends[0] + v * (ends[1] - ends[0])) * unit}; })`
 
-const filter = `new URL(location.href).searchParams.get('q') || ''`
+const filter = `(new URL(location.href).searchParams.get('q') || '')`
 
 type place struct{ X, Y float64 }
 
@@ -47,7 +47,7 @@ func brush(ctx context.Context, url string) (b Brushed, err error) {
 		holds(filter+` !== ''`), holds(`/ of /.test(document.querySelector('#study-table h2').textContent)`),
 		chromedp.Evaluate(filter, &b.Dragged), chromedp.Evaluate(`document.querySelector('#study-table h2').textContent`, &b.Rows),
 		chromedp.Evaluate(`document.querySelectorAll('.grip')[2].focus()`, nil), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowUp),
-		holds(filter+` !== '`+`' && document.querySelector('[data-brushes]').dataset.brushes.includes('"axis":1')`),
+		holds(`document.querySelector('[data-brushes]').dataset.brushes.includes('"axis":1')`),
 		chromedp.Evaluate(filter, &b.Keyed), chromedp.Evaluate(`document.activeElement.getAttribute('aria-label') || ''`, &b.Focused),
 		chromedp.ActionFunc(func(ctx context.Context) error { return drag(ctx, to, to) }),
 		holds(`!document.querySelector('[data-brushes]').dataset.brushes.includes('"axis":0')`), chromedp.Evaluate(filter, &b.Cleared),

@@ -237,7 +237,8 @@ func (d *Dimension) fitWords(words []string, numbers bool) {
 	for i, word := range words {
 		d.at[i] = math.NaN()
 		if word != "" {
-			d.at[i] = (float64(places[word]) + 0.5) / float64(len(d.Words)) // the middle of its column
+			// The middle of its column.
+			d.at[i] = (float64(places[word]) + 0.5) / float64(len(d.Words))
 		}
 	}
 }

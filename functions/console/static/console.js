@@ -226,7 +226,7 @@ document.addEventListener('go', async event => {
   body.dataset.live = page.body.dataset.live || '';
   has = page.getElementById('seen')?.dataset.seen;
   const changed = (has || '').split(',').filter(part => !had.has(part)).map(part => part.split('=')[0]);
-  for (const id of changed) { const part = page.getElementById(id); if (part) put(id, part.innerHTML); }
+  for (const id of changed) { const part = page.getElementById(id); if (part) put(id, part.innerHTML, true); }
   follow();
   if (then.hash) document.getElementById(then.hash.slice(1))?.scrollIntoView({ block: 'start' });
 });
