@@ -137,8 +137,7 @@ func (w *world) search(trials int) string {
 			ended.Status, ended.Metrics, ended.Curves = tune.Failed, nil, nil
 			ended.Message = "ResourceExhaustedError: out of memory allocating a tensor of shape [256, <b>4096]\npassword=hunter2\nat step 12"
 		case one.score < land.top-0.12 && number%2 == 0:
-			ended.Curves["accuracy"] = land.curve(0.85*one.score, 2)
-			ended.Metrics["accuracy"] = 0.85 * one.score
+			ended.Curves["accuracy"] = []tune.Point{{Step: 10, Value: 0.9 * one.score}, {Step: 20, Value: one.score}}
 			ended.Step, ended.Stopped = 20, 20
 		}
 		log.write(tune.Entry{Ended: ended})
