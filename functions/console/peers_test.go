@@ -287,6 +287,7 @@ func (w *world) showStudy(trials []peerTrial) string {
 		}
 		write(tune.Entry{Ended: &ended})
 	}
+	write(tune.Entry{Finished: &tune.Finished{Why: tune.MaxTrials}})
 	return name.ID
 }
 
