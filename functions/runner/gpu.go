@@ -180,6 +180,18 @@ func newSharesOf(devices []string, slots int) *gpuShares {
 	return &gpuShares{given: given, users: make([]int, len(given))}
 }
 
+// GPUs returns the devices that jobs may use, as the driver's variables name them.
+func (r *Runner) GPUs() (all []string) {
+	for _, share := range r.python.gpus.given {
+		for _, device := range share {
+			if !slices.Contains(all, device) {
+				all = append(all, device)
+			}
+		}
+	}
+	return all
+}
+
 // any reports whether there is a device.
 func (g *gpuShares) any() bool { return len(g.given[0]) > 0 }
 

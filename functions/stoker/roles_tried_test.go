@@ -75,6 +75,9 @@ func triedCommands() map[string]deed {
 		"studies show":   {args: "penguin/monday", also: also(exporter, worker)},
 		"studies best":   {args: "penguin/monday", also: also(exporter, worker)},
 		"studies export": {args: "penguin/monday --csv", also: also(exporter, worker)},
+		"workers":        {also: also(dispatcher)},
+		"workers list":   {also: also(dispatcher)},
+		"workers show":   {args: "nobody", ends: exit.Missing, also: also(dispatcher)},
 		"dead":           {}, "dead list": {}, "dead show": {args: "1"},
 
 		"streams apply": {},

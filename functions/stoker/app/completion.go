@@ -133,6 +133,16 @@ func (a *App) PipelineOrRunNames(cmd *cobra.Command, args []string, word string)
 	return a.PipelineNames(cmd, args, word)
 }
 
+// Names completes the one argument of a command with what find returns.
+func (a *App) Names(find func(context.Context, events.Bus) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completed(cmd, find)
+	}
+}
+
 // DeadNumbers returns the numbers of dead letters, each with its reason.
 func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (numbers []string, err error) {

@@ -12,6 +12,7 @@ import (
 func Commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{
 		newRuns(a),
+		newWorkers(a),
 		newLogs(a),
 		newWatch(a),
 		newCancel(a),

@@ -28,7 +28,7 @@ func newRunsShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "RUN",
-			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error attempts parameters started since expires job study reused search revision lease heartbeat progress dead_letter outcome configuration settings",
+			Always: "pipeline run state updated events next", Optional: "waits_for class queue_position stopping ended model metrics seconds cached error attempts parameters started since expires job study reused search revision lease worker heartbeat progress dead_letter outcome configuration settings",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
 		Short:             "Show a run: its state, what it waits for, its result",
@@ -67,7 +67,8 @@ func newRunsShow(a *app.App) *cobra.Command {
 // shownRun is the result of `stoker runs show`.
 type shownRun struct {
 	query.Detail
-	Next []string `json:"next,omitempty"` // commands that help
+	Worker *holder  `json:"worker,omitempty"` // that holds the job, if it reports itself
+	Next   []string `json:"next,omitempty"`   // commands that help
 
 	asked time.Time
 }
@@ -77,8 +78,31 @@ func showRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) erro
 	if err != nil {
 		return err
 	}
-	shown := shownRun{detail, nextSteps(a, detail), time.Now()}
+	shown := shownRun{detail, holderOf(ctx, bus, detail), nextSteps(a, detail), time.Now()}
 	return a.Print(shown, shown.table)
+}
+
+// holder is the worker that holds a run's job.
+type holder struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
+}
+
+// holderOf returns the worker that reports to hold the lease of a run's job; nil if none does.
+func holderOf(ctx context.Context, bus events.WorkerFeed, d query.Detail) *holder {
+	if d.Lease == nil || d.Lease.Holder == "" {
+		return nil
+	}
+	list, err := knownWorkers(ctx, bus)
+	if err != nil {
+		return nil // the run is shown without it
+	}
+	for _, w := range list {
+		if slices.ContainsFunc(w.Jobs, func(job events.WorkerJob) bool { return job.Attempt == d.Lease.Holder }) {
+			return &holder{w.ID, w.Host}
+		}
+	}
+	return nil
 }
 
 // Find returns the run that a user names, with its pipeline if given: as a flag, or as
@@ -167,6 +191,9 @@ func (d shownRun) table(w io.Writer) {
 	}
 	if d.Lease != nil {
 		terminal.Row(w, "attempt", attemptLine(*d.Lease))
+	}
+	if d.Worker != nil {
+		terminal.Row(w, "worker", d.Worker.ID+" on "+d.Worker.Host)
 	}
 	if !d.Heartbeat.IsZero() {
 		age := max(0, d.asked.Sub(d.Heartbeat)).Truncate(time.Second)

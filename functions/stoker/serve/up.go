@@ -89,7 +89,7 @@ func runUp(ctx context.Context, a *app.App, o *operated, options stack.Options, 
 }
 
 func StackOptions(a *app.App) stack.Options {
-	return stack.Options{DataDir: a.DataDir, Logger: a.Logger(), Builtins: modules.Builtins()}
+	return stack.Options{DataDir: a.DataDir, Logger: a.Logger(), Version: a.Version, Builtins: modules.Builtins()}
 }
 
 // WithStack runs a stack while do runs. If there is one already, the error says what to do.

@@ -165,6 +165,7 @@ func withWorker(ctx context.Context, a *app.App, f workerFlags, o *operated, do 
 			a.SayStarted("worker", f.takes()...)
 			w := worker.New(bus, worker.Options{
 				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.Logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
+				Version: a.Version, GPUs: host.GPUs(),
 			})
 			probe := &storeProbe{store: l.Store, root: l.Root, log: a.Logger()}
 			needs := asWorker(l.Bus, l.Store, l.Root, names(functions), f.classes)

@@ -41,6 +41,7 @@ type Options struct {
 	BusPort int // as in local.Options
 	S3Port  int // the same
 	Logger  *slog.Logger
+	Version string // of the program, for the heartbeats of its worker
 
 	PythonWarm string // as in runner.Options
 
@@ -123,7 +124,7 @@ func (s *Stack) run(ctx context.Context, opts Options, servers *local.Servers, d
 	}
 	dispatcher.Telemetry = opts.Telemetry
 	return s.withFunctions(opts, bus, func(functions ...worker.Function) error {
-		workers := worker.New(bus, worker.Options{Functions: functions, Slots: opts.Slots, Logger: opts.Logger, Telemetry: opts.Telemetry})
+		workers := worker.New(bus, worker.Options{Functions: functions, Slots: opts.Slots, Logger: opts.Logger, Telemetry: opts.Telemetry, Version: opts.Version})
 		running, ctx := errgroup.WithContext(ctx)
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

@@ -1,0 +1,227 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
+)
+
+// workersInfo describes both `stoker workers` and `stoker workers list`.
+var workersInfo = app.Info{Role: access.Console, Output: app.List, Names: "ID",
+	Always: "id host presence functions classes slots busy version started beat heard", Optional: "jobs more_jobs gpus draining",
+}
+
+// shownWorker is a worker as the commands print it.
+type shownWorker struct {
+	events.WorkerHeartbeat
+	Presence events.Presence `json:"presence"`
+}
+
+func newWorkers(a *app.App) *cobra.Command {
+	list := newWorkersList(a)
+	cmd := &cobra.Command{
+		Use:         "workers",
+		GroupID:     app.Look,
+		Annotations: workersInfo.Annotations(),
+		Short:       "List and show workers",
+		Long:        "Lists workers with the jobs that they hold, and the lengths of the queues. A subcommand shows one worker.",
+		Example:     list.Example,
+		Args:        app.NoArguments,
+		RunE:        list.RunE,
+	}
+	cmd.AddCommand(list, newWorkersShow(a))
+	return cmd
+}
+
+func newWorkersList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "list",
+		Annotations: workersInfo.Annotations(),
+		Short:       "List workers and the lengths of queues",
+		Long: "Lists the workers that have sent a heartbeat within two minutes, with the jobs that they hold, and the length of each queue.\n" +
+			"A worker reports itself every 10 s. It is late after 35 s without a heartbeat: it may be cut off, frozen or dead, and its\n" +
+			"jobs go to other workers once their leases expire.",
+		Example: "  stoker workers list\n" +
+			"  stoker workers list -o name | wc -l",
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				list, err := knownWorkers(ctx, bus)
+				if err != nil {
+					return err
+				}
+				queues, queuesErr := bus.Queues(ctx)
+				names := make([]string, len(list))
+				for i, w := range list {
+					names[i] = w.ID
+				}
+				return a.PrintList(app.Listing{Lines: list, Names: names, Table: func(w io.Writer, wide bool) {
+					workersTable(a, w, list, wide)
+					queuesTable(w, queues, queuesErr)
+				}})
+			})
+		},
+	}
+}
+
+// knownWorkers returns the workers that are not gone, by id.
+func knownWorkers(ctx context.Context, bus events.WorkerFeed) ([]shownWorker, error) {
+	last, now := map[string]events.WorkerHeartbeat{}, time.Now()
+	for h, err := range bus.Workers(ctx, false) {
+		if err != nil {
+			return nil, err
+		}
+		if h.Beat >= last[h.ID].Beat {
+			last[h.ID] = h
+		}
+	}
+	list := []shownWorker{}
+	for _, h := range last {
+		if presence := h.Presence(now); presence != events.WorkerGone {
+			list = append(list, shownWorker{h, presence})
+		}
+	}
+	slices.SortFunc(list, func(a, b shownWorker) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+func workersTable(a *app.App, w io.Writer, list []shownWorker, wide bool) {
+	head := []any{"WORKER", "STATE", "SLOTS", "CLASSES", "HEARTBEAT", "JOBS"}
+	if wide {
+		head = append(head, "HOST", "FUNCTIONS", "GPUS", "VERSION", "STARTED")
+	}
+	terminal.Row(w, head...)
+	for _, one := range list {
+		jobs := make([]string, len(one.Jobs))
+		for i, job := range one.Jobs {
+			jobs[i] = job.Pipeline + "/" + job.Run
+		}
+		if one.MoreJobs > 0 {
+			jobs = append(jobs, fmt.Sprintf("and %d more", one.MoreJobs))
+		}
+		cells := []any{
+			a.Fit(one.ID), one.Presence, fmt.Sprintf("%d of %d", one.Busy, one.Slots), strings.Join(one.Classes, ","),
+			terminal.Ago(time.Since(one.Heard)), a.Fit(strings.Join(jobs, " ")),
+		}
+		if wide {
+			cells = append(cells, one.Host, functionWords(one.Functions), strings.Join(one.GPUs, ","), one.Version, terminal.Time(one.Started))
+		}
+		terminal.Row(w, cells...)
+	}
+}
+
+func functionWords(functions []events.Function) string {
+	words := make([]string, len(functions))
+	for i, f := range functions {
+		words[i] = string(f)
+	}
+	return strings.Join(words, ",")
+}
+
+// queuesTable prints the queues that have jobs.
+func queuesTable(w io.Writer, queues []events.QueueState, err error) {
+	if err != nil {
+		fmt.Fprintf(w, "\nqueues\t%s\n", terminal.Line(err.Error()))
+		return
+	}
+	queues = slices.DeleteFunc(queues, func(q events.QueueState) bool { return q.Waiting+q.Running == 0 })
+	slices.SortFunc(queues, func(a, b events.QueueState) int {
+		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(string(a.Function), string(b.Function)))
+	})
+	if len(queues) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	terminal.Row(w, "QUEUE", "CLASS", "WAITING", "RUNNING", "OLDEST")
+	for _, q := range queues {
+		oldest := ""
+		if !q.Oldest.IsZero() {
+			oldest = terminal.Ago(time.Since(q.Oldest))
+		}
+		terminal.Row(w, string(q.Function), q.Class, q.Waiting, q.Running, oldest)
+	}
+}
+
+func newWorkersShow(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "show WORKER",
+		Annotations: app.Info{Role: access.Console}.Annotations(),
+		Short:       "Show a worker and the jobs that it holds",
+		Long:        "Shows a worker and the jobs that it holds. WORKER is its id, or the beginning of it if no other begins so.",
+		Example: "  stoker workers show laptop-k3f9qz\n" +
+			"  stoker workers show laptop -o json",
+		Args: app.Exactly(1, "a worker"),
+		ValidArgsFunction: a.Names(func(ctx context.Context, bus events.Bus) (names []string, err error) {
+			list, err := knownWorkers(ctx, bus)
+			for _, w := range list {
+				names = append(names, cobra.CompletionWithDesc(w.ID, string(w.Presence)+", "+w.Host))
+			}
+			return names, err
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+				list, err := knownWorkers(ctx, bus)
+				if err != nil {
+					return err
+				}
+				one, err := workerNamed(a, list, args[0])
+				if err != nil {
+					return err
+				}
+				return a.Print(one, one.table)
+			})
+		},
+	}
+}
+
+// workerNamed returns the worker of an id, or of the only id that begins so.
+func workerNamed(a *app.App, list []shownWorker, name string) (shownWorker, error) {
+	var found []shownWorker
+	for _, w := range list {
+		if w.ID == name {
+			return w, nil
+		}
+		if strings.HasPrefix(w.ID, name) {
+			found = append(found, w)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return shownWorker{}, exit.NotFound(fmt.Errorf("no worker %s has reported itself within %s: `%s` lists all", name, events.WorkerKept, a.Command("workers")))
+	case 1:
+		return found[0], nil
+	}
+	return shownWorker{}, exit.Usage(fmt.Errorf("%d workers begin with %s, such as %s and %s: give more of the id", len(found), name, found[0].ID, found[1].ID))
+}
+
+func (w shownWorker) table(out io.Writer) {
+	terminal.Row(out, "worker", w.ID)
+	terminal.Row(out, "host", w.Host)
+	terminal.Row(out, "state", string(w.Presence))
+	terminal.Row(out, "heartbeat", fmt.Sprintf("%s, %s ago", terminal.Time(w.Heard), terminal.Ago(time.Since(w.Heard))))
+	terminal.Row(out, "started", terminal.Time(w.Started))
+	terminal.Row(out, "version", w.Version)
+	terminal.Row(out, "slots", fmt.Sprintf("%d, %d in use", w.Slots, w.Busy))
+	terminal.Row(out, "claims", functionWords(w.Functions)+" of class "+strings.Join(w.Classes, ", "))
+	if len(w.GPUs) > 0 {
+		terminal.Row(out, "GPUs", strings.Join(w.GPUs, ", "))
+	}
+	for _, job := range w.Jobs {
+		terminal.Row(out, string(job.Function), fmt.Sprintf("%s/%s  attempt %d  %s  since %s", job.Pipeline, job.Run, job.Number, job.Phase, terminal.Time(job.Since)))
+	}
+	if w.MoreJobs > 0 {
+		terminal.Row(out, "", fmt.Sprintf("and %d more jobs", w.MoreJobs))
+	}
+}
