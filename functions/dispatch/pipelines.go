@@ -105,11 +105,17 @@ func readPipeline(ctx context.Context, pipelines events.KV, name string) (deploy
 }
 
 func decodePipeline(entry events.Entry) (deployed, error) {
-	spec, err := pipeline.FromJSON(entry.Value)
+	spec, _, err := decodeEntry(entry)
+	return deployed{spec, entry.Revision}, err
+}
+
+// decodeEntry also returns what the client reported that applied the pipeline.
+func decodeEntry(entry events.Entry) (pipeline.Pipeline, pipeline.Origin, error) {
+	spec, origin, err := pipeline.FromEntry(entry.Value)
 	if err != nil {
-		return deployed{}, fmt.Errorf("read pipeline %s, revision %d: %w", entry.Key, entry.Revision, err)
+		err = fmt.Errorf("read pipeline %s, revision %d: %w", entry.Key, entry.Revision, err)
 	}
-	return deployed{spec, entry.Revision}, nil
+	return spec, origin, err
 }
 
 // refuseInline refuses an event that contains a pipeline: otherwise it would run code that its
@@ -125,16 +131,19 @@ func refuseInline(data events.Data) error {
 // Apply deploys a pipeline, which new runs use from then on. It returns the pipeline's revision,
 // and whether that is new; an equal pipeline is left as it is.
 func Apply(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
+	return ApplyFrom(ctx, bus, p, pipeline.Origin{})
+}
+
+// ApplyFrom is Apply, and keeps with a new revision where it came from. An equal pipeline of
+// another origin makes no revision: a run is identified by the revision, which therefore changes
+// only with what is trained.
+func ApplyFrom(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline, origin pipeline.Origin) (revision uint64, changed bool, err error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
 		return 0, false, fmt.Errorf("open pipelines: %w", err)
 	}
-	value, err := p.JSON()
-	if err != nil {
-		return 0, false, fmt.Errorf("pipeline %s: %w", p.Name, err)
-	}
 	for pause := (events.Pause{}); ; {
-		revision, changed, err = swapPipeline(ctx, pipelines, p.Name, value)
+		revision, changed, err = swapPipeline(ctx, pipelines, p, origin, 0)
 		if !errors.Is(err, events.ErrConflict) {
 			return revision, changed, err
 		}
@@ -144,27 +153,73 @@ func Apply(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline) (revi
 	}
 }
 
-// swapPipeline writes value once, over the present value. Before it leaves an equal value as it is,
-// it reads the value again after a write, because without a write an outdated value would not be
-// noticed.
-func swapPipeline(ctx context.Context, pipelines events.KV, name string, value []byte) (uint64, bool, error) {
-	entry, err := pipelines.Get(ctx, name)
-	if err == nil && bytes.Equal(entry.Value, value) {
+// Rollback applies an earlier revision of a pipeline again, as a new revision, also after the
+// pipeline was removed. by is the client; the file and its text are those of the earlier revision.
+// applied is the revision that the caller believes is applied: if it is another one, the error is
+// events.ErrConflict; 0 means any. events.ErrNotFound means that there is no such revision.
+func Rollback(ctx context.Context, bus events.KVBuckets, name string, to, applied uint64, by pipeline.Origin) (revision uint64, changed bool, err error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
+	if err != nil {
+		return 0, false, fmt.Errorf("open pipelines: %w", err)
+	}
+	earlier, err := pipelines.Revision(ctx, name, to)
+	if errors.Is(err, events.ErrNotFound) {
 		if err = pipelines.Sync(ctx); err == nil {
-			entry, err = pipelines.Get(ctx, name)
+			earlier, err = pipelines.Revision(ctx, name, to)
 		}
 	}
-	switch {
-	case errors.Is(err, events.ErrNotFound):
-		revision, err := pipelines.Create(ctx, name, value)
+	if err != nil {
+		return 0, false, fmt.Errorf("read pipeline %s, revision %d: %w", name, to, err)
+	}
+	spec, origin, err := decodeEntry(earlier)
+	if err != nil {
+		return 0, false, err
+	}
+	by.Source, by.File, by.Of = origin.Source, origin.File, to
+	if applied == 0 {
+		return ApplyFrom(ctx, bus, spec, by)
+	}
+	return swapPipeline(ctx, pipelines, spec, by, applied)
+}
+
+// swapPipeline writes a pipeline once, over the present value, which must have the revision applied
+// unless that is 0. Before it leaves an equal pipeline as it is, it reads the value again after a
+// write, because without a write an outdated value would not be noticed.
+func swapPipeline(ctx context.Context, pipelines events.KV, p pipeline.Pipeline, origin pipeline.Origin, applied uint64) (uint64, bool, error) {
+	value, err := p.Entry(origin)
+	if err != nil {
+		return 0, false, fmt.Errorf("pipeline %s: %w", p.Name, err)
+	}
+	entry, err := pipelines.Get(ctx, p.Name)
+	if err == nil && isPipeline(entry, p) {
+		if err = pipelines.Sync(ctx); err == nil {
+			entry, err = pipelines.Get(ctx, p.Name)
+		}
+	}
+	switch missing := errors.Is(err, events.ErrNotFound); {
+	case err != nil && !missing:
+		return 0, false, fmt.Errorf("read pipeline %s: %w", p.Name, err)
+	case applied != 0 && (missing || entry.Revision != applied):
+		return 0, false, fmt.Errorf("pipeline %s: revision %d is not applied any more: %w", p.Name, applied, events.ErrConflict)
+	case missing:
+		revision, err := pipelines.Create(ctx, p.Name, value)
 		return revision, true, err
-	case err != nil:
-		return 0, false, fmt.Errorf("read pipeline %s: %w", name, err)
-	case bytes.Equal(entry.Value, value):
+	case isPipeline(entry, p):
 		return entry.Revision, false, nil
 	}
-	revision, err := pipelines.Update(ctx, name, value, entry.Revision)
+	revision, err := pipelines.Update(ctx, p.Name, value, entry.Revision)
 	return revision, true, err
+}
+
+// isPipeline reports whether an entry holds a pipeline, of any origin.
+func isPipeline(entry events.Entry, p pipeline.Pipeline) bool {
+	found, _, err := pipeline.FromEntry(entry.Value)
+	if err != nil {
+		return false
+	}
+	is, err := found.JSON()
+	wanted, wantedErr := p.JSON()
+	return err == nil && wantedErr == nil && bytes.Equal(is, wanted)
 }
 
 // Revision is a pipeline as it was applied at one time, or its removal.
@@ -173,6 +228,7 @@ type Revision struct {
 	Applied time.Time // by the bus's clock; for a removal, the time of that
 	Removed bool
 	Spec    pipeline.Pipeline // the zero Pipeline for a removal, and if Err is not nil
+	Origin  pipeline.Origin   // as the client reported it
 	Err     error             // why this Stoker can't read it
 }
 
@@ -190,9 +246,7 @@ func Revisions(ctx context.Context, bus events.KVBuckets, name string) ([]Revisi
 		}
 		r := Revision{Number: entry.Revision, Applied: entry.Written, Removed: entry.Deleted}
 		if !r.Removed {
-			var found deployed
-			found, r.Err = decodePipeline(events.Entry(entry))
-			r.Spec = found.spec
+			r.Spec, r.Origin, r.Err = decodeEntry(events.Entry(entry))
 		}
 		all = append(all, r)
 	}

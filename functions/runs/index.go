@@ -73,7 +73,8 @@ type Index struct {
 	opts       Options
 	runs       map[Key]*record
 	pipelines  map[string]Pipeline // as they are applied
-	pinned     map[need]Pipeline   // at older revisions
+	removed    map[string]time.Time
+	pinned     map[need]Pipeline // at older revisions
 	admissions map[string]admission
 	leases     map[string]Lease
 	buckets    map[string]*bucket
@@ -118,7 +119,7 @@ type mark struct {
 // NewIndex returns an empty index.
 func NewIndex(opts Options) *Index {
 	x := &Index{
-		opts: opts, runs: map[Key]*record{}, pipelines: map[string]Pipeline{}, pinned: map[need]Pipeline{},
+		opts: opts, runs: map[Key]*record{}, pipelines: map[string]Pipeline{}, removed: map[string]time.Time{}, pinned: map[need]Pipeline{},
 		admissions: map[string]admission{}, leases: map[string]Lease{}, buckets: map[string]*bucket{},
 	}
 	x.lacks.set, x.lacks.added = map[need]bool{}, make(chan struct{}, 1)
@@ -195,13 +196,16 @@ func (x *Index) Apply(name string, entry events.Copy) {
 		return
 	}
 	if entry.Deleted {
-		x.remove(name, entry.Key)
+		if x.remove(name, entry.Key); name == events.KVPipelines {
+			x.removed[entry.Key] = entry.Written
+		}
 		return
 	}
 	b.marks[entry.Key] = mark{entry.Revision, b.pass}
 	switch name {
 	case events.KVPipelines:
 		x.replaced(entry.Key)
+		delete(x.removed, entry.Key)
 		x.pipelines[entry.Key] = pipelineOf(events.Entry(entry))
 	case events.KVJoins:
 		x.applyJoin(events.Entry(entry))
@@ -329,6 +333,13 @@ func (x *Index) States() iter.Seq[Summary] {
 			}
 		}
 	}
+}
+
+// Removed returns when a pipeline was removed; false if it is applied, never was, or no pass over
+// the bucket with deletions has reached it.
+func (x *Index) Removed(name string) (time.Time, bool) {
+	at, was := x.removed[name]
+	return at, was
 }
 
 // Run returns a run; false if the index has nothing about it.
@@ -535,7 +546,7 @@ func (x *Index) pin(n need, p Pipeline) {
 
 func pipelineOf(entry events.Entry) Pipeline {
 	p := Pipeline{Revision: entry.Revision, Applied: entry.Written}
-	p.Spec, p.Err = pipeline.FromJSON(entry.Value)
+	p.Spec, _, p.Err = pipeline.FromEntry(entry.Value)
 	return p
 }
 

@@ -46,7 +46,8 @@ func newApply(a *app.App) *cobra.Command {
 		GroupID:     app.Act,
 		Annotations: app.Info{Role: access.Operator}.Annotations(),
 		Short:       "Deploy a pipeline file",
-		Long: "Deploys a pipeline file. Paths in it are relative to its folder. Workers open the module by its path: workers on other\n" +
+		Long: "Deploys a pipeline file. Its text is kept with the revision, comments included, with your user and host name, for the console\n" +
+			"and `stoker pipelines show --source`. Paths in it are relative to its folder. Workers open the module by its path: workers on other\n" +
 			"machines need it in the store. --upload uploads the module from this machine and applies the pipeline with the module's address,\n" +
 			"which depends only on its content.\n\n" +
 			"Errors are reported with file, line and column: in keys and values of the file, a builtin module's configuration and\n" +
@@ -57,10 +58,12 @@ func newApply(a *app.App) *cobra.Command {
 			"  stoker apply penguin.yaml --upload",
 		Args: app.Exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := readPipeline(cmd.Context(), a, args[0], skipModule)
+			spec, source, err := readPipeline(cmd.Context(), a, args[0], skipModule)
 			if err != nil {
 				return err
 			}
+			origin := pipeline.OriginBy("stoker apply")
+			origin.File, origin.Source = filepath.Base(args[0]), source
 			if upload && dryRun {
 				return exit.Usage(errors.New("--dry-run and --upload: expected one of them"))
 			}
@@ -79,7 +82,7 @@ func newApply(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				revision, changed, err := dispatch.Apply(ctx, bus, spec)
+				revision, changed, err := dispatch.ApplyFrom(ctx, bus, spec, origin)
 				if err != nil {
 					return err
 				}
@@ -150,18 +153,25 @@ func orApplied(ctx context.Context, bus runs.Source, spec pipeline.Pipeline) (pi
 
 // readPipeline parses a file, and makes the checks that a worker would make with the first job.
 // With skipModule it does not check the files of the module.
-func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool) (pipeline.Pipeline, error) {
-	text, err := os.ReadFile(name)
+//
+// text is that of the file, as the bus keeps it.
+func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool) (spec pipeline.Pipeline, text string, err error) {
+	whole, err := os.ReadFile(name)
 	if err != nil {
-		return pipeline.Pipeline{}, noFile(name, err)
+		return spec, "", noFile(name, err)
 	}
-	file, err := pipeline.ReadFile(name, text)
+	file, err := pipeline.ReadFile(name, whole)
 	if err != nil && strings.Contains(err.Error(), "character '\t'") {
 		err = fmt.Errorf("%w: indent with spaces, YAML has no tabs", err)
 	}
 	if err != nil {
-		return pipeline.Pipeline{}, err
+		return spec, "", err
 	}
+	spec, err = checkFile(ctx, a, name, file, skipModule)
+	return spec, pipeline.SourceOf(whole), err
+}
+
+func checkFile(ctx context.Context, a *app.App, name string, file pipeline.File, skipModule bool) (pipeline.Pipeline, error) {
 	spec := file.Pipeline
 	source, err := modules.RelativeTo(filepath.Dir(name), spec.Module.Source())
 	if err != nil {

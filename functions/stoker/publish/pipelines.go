@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ func newPipelines(a *app.App) *cobra.Command {
 		Use:         "pipelines",
 		GroupID:     app.Look,
 		Annotations: pipelinesInfo.Annotations(),
-		Short:       "List, show and remove pipelines",
+		Short:       "List, show, roll back and remove pipelines",
 		Args:        app.NoArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
@@ -46,7 +47,7 @@ func newPipelines(a *app.App) *cobra.Command {
 		Args:        app.NoArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return listPipelines(cmd.Context(), a) },
 	}
-	cmd.AddCommand(list, newPipelinesShow(a), newPipelinesRemove(a))
+	cmd.AddCommand(list, newPipelinesShow(a), newPipelinesRollback(a), newPipelinesRemove(a))
 	return cmd
 }
 
@@ -162,6 +163,10 @@ type shownPipeline struct {
 	Configuration json.RawMessage   `json:"configuration"`
 	Against       uint64            `json:"against,omitempty"`
 	Changes       []pipeline.Change `json:"changes,omitempty"` // from Against to Revision
+	// The pipeline file as the client sent it, without secrets.
+	Source string `json:"source,omitempty"`
+
+	sourceOnly bool
 }
 
 // shownRevision is one of the pipeline's revisions.
@@ -169,21 +174,29 @@ type shownRevision struct {
 	Revision uint64    `json:"revision"`
 	Applied  time.Time `json:"applied"`
 	Removed  bool      `json:"removed,omitempty"`
+	// As the client reported; nobody has checked it.
+	By     string `json:"by,omitempty"`
+	Client string `json:"client,omitempty"`
+	File   string `json:"file,omitempty"`
+	Of     uint64 `json:"rollback_to,omitempty"`
 }
 
 func newPipelinesShow(a *app.App) *cobra.Command {
 	var revision, against uint64
+	var source bool
 	cmd := &cobra.Command{
 		Use: "show NAME",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "PIPELINE",
-			Always: "pipeline revision applied current revisions configuration", Optional: "against changes",
+			Always: "pipeline revision applied current revisions configuration", Optional: "against changes source",
 		}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Show a pipeline with its defaults",
-		Long: "Shows the effective configuration of a pipeline, defaults included, and its revisions. A run keeps the revision that was applied\n" +
+		Long: "Shows the effective configuration of a pipeline, defaults included, and its revisions, with the user and the file that the client\n" +
+			"reported, which nobody has checked. A run keeps the revision that was applied\n" +
 			"when its events were complete: `stoker runs show` names it. To apply the output again, first replace secrets, which are shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +
 			"  stoker pipelines show penguin --revision 7\n" +
+			"  stoker pipelines show penguin --source   # the file as it was applied\n" +
 			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",
 		Args: app.Exactly(1, "a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,13 +205,66 @@ func newPipelinesShow(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if shown.sourceOnly = source; source && shown.Source == "" {
+					return exit.NotFound(fmt.Errorf("revision %d of pipeline %s has no source text: it was not applied from a file of at most %d KiB",
+						shown.Revision, shown.Pipeline, pipeline.MaxSource>>10))
+				}
 				return a.Print(shown, shown.table)
 			})
 		},
 	}
 	cmd.Flags().Uint64Var(&revision, "revision", 0, "show this revision; default: the applied one")
+	cmd.Flags().BoolVar(&source, "source", false, "show the pipeline file as it was applied, without secrets")
 	cmd.Flags().Uint64Var(&against, "diff", 0, "show only what has changed since this revision")
 	return cmd
+}
+
+// rolledBack is the result of rollback.
+type rolledBack struct {
+	Pipeline string `json:"pipeline"`
+	Revision uint64 `json:"revision"`
+	Changed  bool   `json:"changed"`
+	To       uint64 `json:"to"` // the revision that was applied again
+}
+
+func newPipelinesRollback(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rollback NAME REVISION",
+		Annotations:       app.Info{Role: access.Operator}.Annotations(),
+		ValidArgsFunction: a.PipelineNames,
+		Short:             "Apply an earlier revision of a pipeline again",
+		Long: "Applies an earlier revision of a pipeline again, as a new revision, also after the pipeline was removed. Runs that are complete keep\n" +
+			"their own revision. `stoker pipelines show` lists the revisions.",
+		Example: "  stoker pipelines rollback penguin 7",
+		Args:    app.Exactly(2, "a pipeline and the number of a revision"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := strconv.ParseUint(args[1], 10, 64)
+			if err != nil {
+				return exit.Usage(fmt.Errorf("%s: expected the number of a revision of `stoker pipelines show`", args[1]))
+			}
+			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error { return rollBack(ctx, a, bus, args[0], to) })
+		},
+	}
+}
+
+func rollBack(ctx context.Context, a *app.App, bus events.Bus, name string, to uint64) error {
+	revision, changed, err := dispatch.Rollback(ctx, bus, name, to, 0, pipeline.OriginBy("stoker pipelines rollback"))
+	if errors.Is(err, events.ErrNotFound) {
+		all, err := dispatch.Revisions(ctx, bus, name)
+		if errors.Is(err, events.ErrNotFound) {
+			return a.NoPipeline(ctx, bus, name)
+		}
+		if err == nil {
+			_, err = revisionOf(all, name, to)
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return a.Print(rolledBack{name, revision, changed, to}, func(w io.Writer) {
+		fmt.Fprintf(w, "pipeline %s: revision %d, as revision %d%s\n", name, revision, to, map[bool]string{false: ", unchanged"}[changed])
+	})
 }
 
 // findPipeline reads a revision of a pipeline, 0 for the last one, and compares it with another
@@ -223,8 +289,10 @@ func findPipeline(ctx context.Context, a *app.App, bus runs.Source, name string,
 	}
 	shown.Revision, shown.Applied, shown.Current = at.Number, at.Applied, at.Number == last.Number
 	for _, r := range all {
-		shown.Revisions = append(shown.Revisions, shownRevision{r.Number, r.Applied, r.Removed})
+		o := r.Origin
+		shown.Revisions = append(shown.Revisions, shownRevision{r.Number, r.Applied, r.Removed, o.By(), o.Client, o.File, o.Of})
 	}
+	shown.Source = at.Spec.MaskedSource(at.Origin.Source)
 	if shown.Configuration, err = at.Spec.Masked(); err != nil || against == 0 {
 		return shown, err
 	}
@@ -253,6 +321,10 @@ func revisionOf(all []dispatch.Revision, name string, number uint64) (dispatch.R
 }
 
 func (s shownPipeline) table(w io.Writer) {
+	if s.sourceOnly {
+		fmt.Fprint(w, terminal.Lines(s.Source))
+		return
+	}
 	terminal.Row(w, "pipeline", s.Pipeline)
 	terminal.Row(w, "revision", fmt.Sprintf("%d, applied %s%s", s.Revision, terminal.Time(s.Applied), map[bool]string{false: "; replaced by a newer revision, or removed"}[s.Current]))
 	if s.Against != 0 {
@@ -264,9 +336,23 @@ func (s shownPipeline) table(w io.Writer) {
 		if r.Removed {
 			state = "removed "
 		}
-		terminal.Row(w, map[bool]string{true: "revisions"}[i == 0], fmt.Sprintf("%d  %s%s", r.Revision, state, terminal.Time(r.Applied)))
+		terminal.Row(w, map[bool]string{true: "revisions"}[i == 0], fmt.Sprintf("%d  %s%s%s", r.Revision, state, terminal.Time(r.Applied), r.origin()))
 	}
 	fmt.Fprintf(w, "\n%s", terminal.YAMLOf(s.Configuration))
+}
+
+// origin returns what the client reported about the revision, for the end of a line.
+func (r shownRevision) origin() (text string) {
+	if r.By != "" {
+		text = " by " + r.By
+	}
+	if r.File != "" {
+		text += " from " + r.File
+	}
+	if r.Of != 0 {
+		text += fmt.Sprintf(", as revision %d", r.Of)
+	}
+	return text
 }
 
 // changes prints the lines of a diff.

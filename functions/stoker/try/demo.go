@@ -95,11 +95,14 @@ func tryDemo(ctx context.Context, a *app.App, stack *stack.Stack) (outcome event
 }
 
 func applyDemo(ctx context.Context, bus events.KVBuckets) error {
-	spec, err := pipeline.Parse(demo.PipelineFile())
+	name, text := demo.PipelineFile()
+	spec, err := pipeline.Parse(name, text)
 	if err != nil {
 		return err
 	}
-	_, _, err = dispatch.Apply(ctx, bus, spec)
+	origin := pipeline.OriginBy("stoker demo")
+	origin.File, origin.Source = name, pipeline.SourceOf(text)
+	_, _, err = dispatch.ApplyFrom(ctx, bus, spec, origin)
 	return err
 }
 
