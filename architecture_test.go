@@ -148,9 +148,9 @@ var rules = archtest.Rules{
 		"functions/telemetry":                {Imports: "events", TestImports: "*"},
 		"functions/runs/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
-		"functions/console/chart": {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
+		"functions/console/chart":            {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/console/chart functions/dispatch " +
-			"functions/runs/lineage functions/internal/mask functions/internal/peer functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
+			"functions/runs/lineage functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
 			TestImports: "functions/internal/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +

@@ -23,6 +23,8 @@ func (c *Console) actions() map[string]action {
 		"/cancel":          c.cancelRun,
 		"/rerun":           c.rerun,
 		"/pause":           c.gateAction(dispatch.Pause),
+		"/rollback":        c.rollback,
+		"/remove":          c.removePipeline,
 		"/resume":          c.gateAction(dispatch.Resume),
 		"/dead/retry":      c.deadAction(c.retry),
 		"/dead/retry-many": c.batchAction(doRetry),

@@ -175,7 +175,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
 		"/trial?pipeline=penguin&id=" + study + "&trial=12", "/trial?pipeline=penguin&id=" + study + "&trial=7",
-		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead?by=letter", "/dead/ask?do=retry", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/pipeline?name=penguin", "/pipeline?name=nosuch", "/pipeline/remove?name=penguin", "/pipeline/rollback?name=penguin&revision=3", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead?by=letter", "/dead/ask?do=retry", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/lineage?pipeline=penguin&run=run-0001", "/token", "/runs?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)

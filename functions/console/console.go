@@ -52,9 +52,10 @@ type Console struct {
 	shared  *shared
 	sparks  *sparkBook
 	batches *batches
-
-	confusions *book[string, *confusionView] // by address
-	configured *book[key, map[string]string] // configurations of runs that have ended
+	sources *book[revisionKey, *sourceView]
+	// Confusion matrices by address, and configurations of runs that have ended.
+	confusions *book[string, *confusionView]
+	configured *book[key, map[string]string]
 	handler    http.Handler
 
 	sessions *sessions
@@ -83,7 +84,7 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
-	c.batches = newBatches()
+	c.batches, c.sources = newBatches(), newBook[revisionKey, *sourceView](maxSources)
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.Change(func(*runs.Index) {}) })

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 	"slices"
@@ -8,11 +9,30 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
+	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // pipelinesView is the list of pipelines.
-type pipelinesView struct{ Pipelines []pipelineLine }
+type pipelinesView struct {
+	Pipelines []pipelineLine // that are applied
+	Removed   []pipelineLine
+	Unknown   []unknownPipeline // that events name
+	More      int               // further ones of Unknown
+}
+
+// unknownPipeline is a pipeline that was never applied, and that events name.
+type unknownPipeline struct {
+	Name          string
+	Runs          int
+	Last          time.Time
+	Meant         string // the applied pipeline of a similar name; "" if there is none
+	MeantURL      template.URL
+	RunsURL, Dead template.URL
+}
+
+// maxUnknown is how many unknown pipelines are listed.
+const maxUnknown = 50
 
 // pipelineLine is one pipeline of the list.
 type pipelineLine struct {
@@ -27,6 +47,7 @@ type pipelineLine struct {
 	Last              *runLine
 	Recent            []runLine // outcomes, the newest last
 	URL, RunsURL      template.URL
+	Removed           time.Time // when it was removed; zero: it is applied, or unknown
 }
 
 func (c *Console) pipelinesPage() page {
@@ -43,10 +64,39 @@ func (m *model) pipelinesView() (view pipelinesView) {
 			byName[one.Pipeline] = append(byName[one.Pipeline], one)
 		}
 		for _, name := range m.pipelines(x) {
-			view.Pipelines = append(view.Pipelines, m.pipelineLine(x, name, byName[name]))
+			_, applied := x.Pipeline(name)
+			_, removed := x.Removed(name)
+			switch {
+			case applied:
+				view.Pipelines = append(view.Pipelines, m.pipelineLine(x, name, byName[name]))
+			case removed:
+				view.Removed = append(view.Removed, m.pipelineLine(x, name, byName[name]))
+			case len(view.Unknown) < maxUnknown:
+				view.Unknown = append(view.Unknown, unknownOf(x, name, byName[name]))
+			default:
+				view.More++
+			}
 		}
 	})
 	return view
+}
+
+func unknownOf(x *runs.Index, name string, of []runs.Summary) unknownPipeline {
+	var applied []string
+	for known := range x.Applied() {
+		applied = append(applied, known)
+	}
+	slices.Sort(applied)
+	u := unknownPipeline{Name: name, Runs: len(of), RunsURL: link("/runs", "pipeline", name), Dead: link("/dead", "pipeline", name, "by", "letter")}
+	for _, r := range of {
+		if r.Updated.After(u.Last) {
+			u.Last = r.Updated
+		}
+	}
+	if u.Meant = spelling.Nearest(name, applied); u.Meant != "" {
+		u.MeantURL = link("/pipeline", "name", u.Meant)
+	}
+	return u
 }
 
 // recent is how many outcomes of a pipeline are drawn.
@@ -59,6 +109,7 @@ func (m *model) pipelineLine(x *runs.Index, name string, of []runs.Summary) pipe
 		Name: name, Module: applied.Spec.Module.Path, Tuned: applied.Spec.Tuner != nil, Revision: applied.Revision, Applied: applied.Applied,
 		Paused: admission.Paused, Waiting: len(admission.Waiting), URL: link("/pipeline", "name", name), RunsURL: link("/runs", "pipeline", name),
 	}
+	line.Removed, _ = x.Removed(name)
 	if applied.Err != nil {
 		line.Bad = applied.Err.Error()
 	}
@@ -97,17 +148,19 @@ type pipelineView struct {
 	pipelineLine
 	Spec    string
 	Gate    join.Admission
+	Source  *sourceView // nil: it is not applied
+	Unknown *unknownPipeline
 	Command []commandLine
 }
 
 func (c *Console) pipelinePage() page {
 	return page{
 		nav: "pipelines", template: "pipeline", title: func(view any) string { return view.(pipelineView).Name }, fragments: []string{"pipeline-head"},
-		build: func(r *http.Request) (any, error) { return c.pipelineView(r.FormValue("name")) },
+		build: func(r *http.Request) (any, error) { return c.pipelineView(r.Context(), r.FormValue("name")) },
 	}
 }
 
-func (c *Console) pipelineView(name string) (view pipelineView, err error) {
+func (c *Console) pipelineView(ctx context.Context, name string) (view pipelineView, err error) {
 	if err := events.CheckName("name", name); err != nil {
 		return view, badRequest("%s", err)
 	}
@@ -119,6 +172,10 @@ func (c *Console) pipelineView(name string) (view pipelineView, err error) {
 		}
 		of := slices.DeleteFunc(c.model.states(x), func(one runs.Summary) bool { return one.Pipeline != name })
 		view = pipelineView{pipelineLine: c.model.pipelineLine(x, name, of), Gate: x.Admission(name)}
+		if !isApplied && view.Removed.IsZero() {
+			unknown := unknownOf(x, name, of)
+			view.Unknown = &unknown
+		}
 		if text, err := applied.Spec.Masked(); err == nil && isApplied && applied.Err == nil {
 			view.Spec = indented(text)
 		}
@@ -126,8 +183,19 @@ func (c *Console) pipelineView(name string) (view pipelineView, err error) {
 	if !known {
 		return view, notThere("No pipeline %s is applied.", name)
 	}
+	if view.Unknown != nil {
+		return view, nil
+	}
 	f := frame{c: c}
+	if view.Revision == 0 {
+		view.Command = []commandLine{{"Show its last revision, and how to apply it again", f.Command("pipelines show", name)}}
+		return view, nil
+	}
+	if view.Source, err = c.sourceAt(ctx, name, view.Revision); err != nil {
+		return view, err
+	}
 	view.Command = []commandLine{
+		{"Show the file as it was applied", f.Command("pipelines show", name, "--source")},
 		{"Publish an event to it", f.Command("publish EVENT.json --kind transform.ready --pipeline", name, "--run NAME")},
 		{map[bool]string{true: "Resume its runs", false: "Hold its runs"}[view.Paused], f.Command(map[bool]string{true: "resume", false: "pause"}[view.Paused], name)},
 	}

@@ -26,13 +26,17 @@ type revisionsView struct {
 
 	From, To uint64 // the compared revisions; From is 0 if there is none before To
 	Changes  []changeLine
-	Config   string // the pipeline at To, as JSON without secrets
-	Bad      string // why To or From can't be read
+	Diff     []diffLine   // of the files; nil if one of them is not kept
+	Source   *sourceView  // the file of To
+	Config   string       // the pipeline at To, as JSON without secrets
+	Rollback template.URL // address of the question whether to apply To again; "": it is applied
+	Bad      string       // why To or From can't be read
 	Command  []commandLine
 }
 
-// revisionLine is one revision. The bus doesn't record which user applied it.
+// revisionLine is one revision.
 type revisionLine struct {
+	pipeline.Origin
 	Number  uint64
 	Applied time.Time
 	Removed bool // this revision is the removal of the pipeline
@@ -99,7 +103,7 @@ func (c *Console) revisionsView(ctx context.Context, name string, from, to uint6
 // revisionLineOf returns the line of all[i].
 func revisionLineOf(all []dispatch.Revision, i int, name string) revisionLine {
 	r := all[i]
-	line := revisionLine{Number: r.Number, Applied: r.Applied, Removed: r.Removed, Current: i == len(all)-1 && !r.Removed}
+	line := revisionLine{Origin: r.Origin, Number: r.Number, Applied: r.Applied, Removed: r.Removed, Current: i == len(all)-1 && !r.Removed}
 	if r.Err != nil {
 		line.Bad = r.Err.Error()
 	}
@@ -181,9 +185,16 @@ func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to ui
 	if err != nil {
 		return err
 	}
-	v.Config = indented(text)
+	v.Config, v.Source = indented(text), sourceViewOf(after)
+	if last := all[len(all)-1]; last.Removed || last.Number != v.To {
+		v.Rollback = link("/pipeline/rollback", "name", v.Name, "revision", strconv.FormatUint(v.To, 10))
+		v.Command = append(v.Command, commandLine{"Apply it again", frame{c: c}.Command("pipelines rollback", v.Name, strconv.FormatUint(v.To, 10))})
+	}
 	if !there {
 		return nil
+	}
+	if was := sourceViewOf(before); was.Text != "" && v.Source.Text != "" {
+		v.Diff = unifiedDiff(was.Text, v.Source.Text)
 	}
 	changes, err := pipeline.Diff(before.Spec, after.Spec)
 	for _, change := range changes {

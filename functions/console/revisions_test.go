@@ -82,7 +82,7 @@ func TestOfManyRevisionsTheNewestAreListed(t *testing.T) {
 		w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: "+strconv.Itoa(seed+1), 1))
 	}
 	body := w.sees("/revisions?name=penguin&to=2", "5 older revisions are not shown", "From revision 1 to 2", "<option selected>2</option>", "<option selected>1</option>")
-	if rows := strings.Count(body, `<th scope="row">`); rows != maxRevisions {
+	if rows := strings.Count(body, `<div class="number">`); rows != maxRevisions {
 		t.Errorf("%d rows", rows)
 	}
 }

@@ -74,7 +74,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
 		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(), "/trial": c.trialPage(),
-		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
+		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/pipeline/rollback": c.rollbackPage(), "/pipeline/remove": c.removePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
 	}
 }

@@ -256,6 +256,22 @@ func Revisions(ctx context.Context, bus events.KVBuckets, name string) ([]Revisi
 	return all, nil
 }
 
+// RevisionOf returns one revision of a pipeline, from the leader of the bucket; events.ErrNotFound
+// if there is none.
+func RevisionOf(ctx context.Context, bus events.KVBuckets, name string, number uint64) (Revision, error) {
+	pipelines, err := bus.KV(ctx, events.KVPipelines)
+	if err != nil {
+		return Revision{}, fmt.Errorf("open pipelines: %w", err)
+	}
+	entry, err := pipelines.Revision(ctx, name, number)
+	if err != nil {
+		return Revision{}, fmt.Errorf("read pipeline %s, revision %d: %w", name, number, err)
+	}
+	r := Revision{Number: entry.Revision, Applied: entry.Written}
+	r.Spec, r.Origin, r.Err = decodeEntry(entry)
+	return r, nil
+}
+
 // ActiveRuns is the error of removing a pipeline whose runs have not all ended.
 type ActiveRuns struct {
 	Pipeline string

@@ -20,8 +20,9 @@ type Origin struct {
 	File   string `json:"file,omitempty"`   // its name, without directories
 	User   string `json:"user,omitempty"`   // of the operating system
 	Host   string `json:"host,omitempty"`
-	Client string `json:"client,omitempty"`   // stoker apply, console, ...
-	Of     uint64 `json:"revision,omitempty"` // the earlier revision that was applied again; 0: none
+	Client string `json:"client,omitempty"` // stoker apply, console, ...
+	// The earlier revision that was applied again; 0: none.
+	Of uint64 `json:"revision,omitempty"`
 }
 
 // OriginBy returns the origin of what this process applies for its user.

@@ -4,16 +4,22 @@ package spelling
 // Suggestion returns "; did you mean <known>?" for the known word that is nearest to an unknown
 // one, or "" if none is near. It goes at the end of the error that reports the unknown word.
 func Suggestion(word string, known []string) string {
+	best := Nearest(word, known)
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// Nearest returns the known word that is nearest to an unknown one, or "" if none is near.
+func Nearest(word string, known []string) string {
 	best, bestDistance := "", 3
 	for _, candidate := range known {
 		if d := Distance(word, candidate); d < bestDistance && 2*d <= len(candidate) {
 			best, bestDistance = candidate, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return best
 }
 
 // Distance returns the optimal string alignment distance: the number of insertions, deletions and
