@@ -65,6 +65,9 @@ func triedCommands() map[string]deed {
 			moves: true, args: "$ROLE-gone",
 			ends: exit.Missing, also: also(dispatcher, console, exporter, worker),
 		},
+		"pipelines rollback": { // to the revision that is applied
+			moves: true, args: "penguin 1", also: also(bridge, dispatcher, console, exporter, worker),
+		},
 		"runs rerun":     {moves: true, args: "monday --as again-$ROLE"},
 		"models":         {also: also(bridge, dispatcher, exporter, worker)},
 		"models pull":    {args: "penguin --run monday --to pulled-$ROLE", also: also(bridge, dispatcher, exporter, worker)},
