@@ -26,7 +26,7 @@ var (
 
 // drainTime limits how long pipes are read after every process of the group is dead. Only a process
 // that left the group can hold one open that long.
-const drainTime = time.Second
+const drainTime = 10 * time.Second
 
 // A process that works on several assignments is ended after handledMost of them, or when it has
 // grown beyond keptBytes, so that leaks and fragmented heaps stay limited.

@@ -208,7 +208,7 @@ func unknownKind(kind, name string) error {
 	case slices.Contains(known, name):
 		return fmt.Errorf("expected the kind first: `stoker publish %s %s`", name, app.Quoted(kind))
 	case slices.Contains(events.Kinds(), events.Kind(kind)):
-		return fmt.Errorf("Stoker publishes this kind itself: expected one of %s", strings.Join(known, ", "))
+		return fmt.Errorf("only Stoker itself publishes this kind: expected one of %s", strings.Join(known, ", "))
 	}
 	return fmt.Errorf("no such kind: expected one of %s%s", strings.Join(known, ", "), spelling.Suggestion(kind, known))
 }
