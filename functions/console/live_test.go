@@ -82,6 +82,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.publish(ready("monday"))
+	w.eventually("the whole is read", func() bool { _, body := w.get("/runs"); return !strings.Contains(body, "Still reading") })
 	body := w.sees("/runs", "monday")
 	first := w.follow("/runs", has(body))
 	if kind, _, data := first.next(); kind != "heartbeat" {
