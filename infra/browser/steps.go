@@ -29,7 +29,7 @@ const shifts = `window.shifted = 0; new PerformanceObserver(list => { for (const
 //	click SELECTOR  clicks on an element
 //	hover SELECTOR  moves the pointer onto an element
 //	until EXPR      waits until a JavaScript expression holds
-//	tell EXPR       prints the value of one
+//	print EXPR      prints the value of one
 //	go URL          opens another page
 //	shot FILE       keeps a picture of the window
 func walk(ctx context.Context, url string, steps []string, width int) error {
@@ -67,7 +67,7 @@ func take(ctx context.Context, verb, what string) (said string, err error) {
 		err = hover(ctx, what)
 	case "until":
 		err = until(ctx, what)
-	case "tell":
+	case "print":
 		var value any
 		err = chromedp.Run(ctx, chromedp.Evaluate(what, &value))
 		text, _ := json.Marshal(value)
