@@ -36,7 +36,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 		"/dead":                   {[]string{"Dead letters", "got nosuch"}, 0},
 		"/dead-letter?":           {[]string{"Why", "The message as received"}, 0},
 		"/compare?":               {[]string{"Curves", "Results"}, 1},
-		"/studies":                {[]string{"Studies", "20 of 20"}, 0},
+		"/studies":                {[]string{"Studies", "of 20", "all trials done"}, 0},
 	}
 	for _, page := range ask[[]plainPage](t, b, append([]string{"-plain"}, all...)...) {
 		for path, of := range want {
@@ -47,6 +47,12 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 			// Failed runs, and an active one.
 			if path == "/run?" && !strings.Contains(page.URL, "run=run-0028") {
 				of.words, of.pictures = []string{"Events"}, 0
+			}
+			switch { // no trial matches the filter; no trial of the other study was stopped
+			case path == "/study?" && strings.Contains(page.URL, "&q="):
+				of.words = []string{"Parallel coordinates", "Importance", "No trial matches."}
+			case path == "/study?" && strings.Contains(page.URL, "id=cdcd"):
+				of.words = of.words[:3]
 			}
 			for _, word := range of.words {
 				if !strings.Contains(page.Text, word) {
