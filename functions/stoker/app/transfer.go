@@ -62,8 +62,8 @@ func (f *countedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *countedFile) Seek(offset int64, whence int) (int64, error) {
-	at, err := f.sentFile.Seek(offset, whence)
+func (f *countedFile) Seek(offset int64, from int) (int64, error) {
+	at, err := f.sentFile.Seek(offset, from)
 	if err == nil {
 		f.at = at
 	}
