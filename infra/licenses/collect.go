@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,13 +68,9 @@ func collect(root string) ([]component, error) {
 	golang, err := standard(root, goRoot)
 	components := []component{golang}
 	faults = append(faults, err)
-	for _, p := range parts {
-		c, err := p.component(root)
-		components, faults = append(components, c), append(faults, err)
-	}
 	for _, m := range modules {
 		if m.Main {
-			faults = append(faults, unnamed(root, m.packages))
+			faults = append(faults, noCopies(root, m.packages))
 			continue
 		}
 		c := component{name: m.Path, version: m.Version, source: "https://proxy.golang.org/" + escape(m.Path) + "/@v/" + escape(m.Version) + ".zip"}
@@ -202,6 +199,37 @@ func folderTexts(root, folder string) ([]text, error) {
 		texts = append(texts, text{filepath.ToSlash(name), normal(string(content))})
 	}
 	return texts, nil
+}
+
+// noCopies returns an error for each legal file in the folders of our own linked packages: it would
+// be that of a copy of others' work, which THIRD_PARTY.txt and SBOMs do not name.
+func noCopies(root string, packages []string) error {
+	known := map[string]bool{}
+	var faults []error
+	slices.SortFunc(packages, cmp.Compare)
+	for _, dir := range packages {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && entry.Name() == "testdata":
+				return fs.SkipDir
+			case entry.IsDir() || !isLegal(entry.Name()):
+				return nil
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			if !known[name] {
+				faults = append(faults, fmt.Errorf("%s: a license of others; only modules are listed", name))
+				known[name] = true
+			}
+			return nil
+		})
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
 }
 
 // normal returns a text with the line ends and the end of file that all have.

@@ -1,5 +1,5 @@
 // Package main collects the licenses of everything that Stoker's programs are linked from: Go
-// modules, Go itself, and the parts of others' work that this repository holds copies of.
+// modules and Go itself.
 //
 //	licenses FILE   write components, their licenses (SPDX) and addresses, all texts and notices
 //

@@ -87,9 +87,8 @@ func readArchive(archive string) (files []cdx.Component, program *debug.BuildInf
 	}
 }
 
-// addModules adds the program, the modules that it was linked from, and the third-party parts that
-// its own module contains, each with its licenses. A module that THIRD_PARTY.txt lacks, or has in
-// another version, is an error.
+// addModules adds the program and the modules that it was linked from, each with its licenses. A
+// module that THIRD_PARTY.txt lacks, or has in another version, is an error.
 func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version string) error {
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
 		BOMRef: info.Main.Path, Type: cdx.ComponentTypeApplication, Name: "stoker", Version: version,
@@ -110,22 +109,8 @@ func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version s
 		c.Licenses = &cdx.Licenses{{Expression: known[at].expression}}
 		components = append(components, c)
 	}
-	for _, l := range known {
-		if url := partURLs[l.name]; url != "" {
-			c := cdx.Component{BOMRef: url + "@" + l.version, Type: cdx.ComponentTypeLibrary, Name: l.name, Version: l.version, PackageURL: url + "@" + l.version}
-			c.Licenses = &cdx.Licenses{{Expression: l.expression}}
-			c.Properties = &[]cdx.Property{{Name: "stoker:part", Value: "a copy of a part of it is in Stoker's own module"}}
-			components = append(components, c)
-		}
-	}
 	bom.Components = &components
 	return nil
-}
-
-// partURLs are the package URLs, without version, of the third-party parts in Stoker's own module:
-// scanners look up vulnerabilities by them.
-var partURLs = map[string]string{
-	"uPlot": "pkg:npm/uplot",
 }
 
 // licensed is a component as THIRD_PARTY.txt names it.
