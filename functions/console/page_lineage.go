@@ -17,6 +17,7 @@ type lineageView struct {
 	Name     string
 	RunURL   template.URL
 	Picture  template.HTML
+	Made     []madeLine // the same as a list, which fits a phone
 	Nodes    []lineageLine
 	Differs  int
 	Deeper   template.URL // address of the same lineage, further back
@@ -28,6 +29,26 @@ type lineageLine struct {
 	lineage.Node
 	URL  template.URL
 	Into string // its roles in what was made from it
+}
+
+// Differs returns whether it has changed since it was used, or can't be verified.
+func (l lineageLine) Differs() bool { return l.State != lineage.Same && l.State != "" }
+
+// Label returns what it is.
+func (l lineageLine) Label() string { return chart.Words(string(l.Kind)) }
+
+// madeLine is a thing of a lineage that was made from others. ID is its anchor.
+type madeLine struct {
+	lineageLine
+	ID   string
+	From []inputLine
+}
+
+// inputLine is what another thing was made from.
+type inputLine struct {
+	lineageLine
+	Role string
+	Made string // its anchor, if the lineage has what it was made from in turn
 }
 
 // How far back a lineage goes: a chain of models that each start from the one before may be long.
@@ -68,6 +89,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 			view.Deeper = link("/lineage", "pipeline", k.Pipeline, "run", k.Run, "all", "1")
 		}
 	}
+	view.Made = c.madeLines(graph)
 	view.Picture = chart.Lineage(graph, func(node lineage.Node) string { return string(c.nodeURL(node)) })
 	f := frame{c: c}
 	view.Commands = []commandLine{
@@ -75,6 +97,31 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 		{"Train the model again, and compare", f.Command("reproduce", quoted(view.Name))},
 	}
 	return view, nil
+}
+
+// Label returns what it was for the thing that was made from it: a base model is a model.
+func (l inputLine) Label() string { return l.Role }
+
+// madeLines returns what was made from other things, the target first. Each has its own list of
+// inputs, so that a long chain of models is not indented further and further.
+func (c *Console) madeLines(graph lineage.Graph) (all []madeLine) {
+	for _, node := range graph.Nodes {
+		into := graph.Into(node.ID)
+		if len(into) == 0 && node.ID != graph.Target {
+			continue
+		}
+		one := madeLine{lineageLine: lineageLine{Node: node, URL: c.nodeURL(node)}, ID: "made-" + node.ID}
+		for _, edge := range into {
+			from, _ := graph.Node(edge.From)
+			in := inputLine{lineageLine: lineageLine{Node: from, URL: c.nodeURL(from)}, Role: chart.Words(string(edge.Role))}
+			if len(graph.Into(from.ID)) > 0 {
+				in.Made = "#made-" + from.ID
+			}
+			one.From = append(one.From, in)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // rolesOf returns the roles of a node in what was made from it.
