@@ -79,6 +79,7 @@ var rules = archtest.Rules{
 
 		"functions/internal/mask":                    {}, // masks secrets in output
 		"functions/internal/spelling":                {}, // suggestions for misspelled names
+		"functions/internal/filter":                  {Imports: "functions/internal/spelling"},
 		"functions/pipeline":                         {Imports: "events functions/internal/mask functions/module compute/tune functions/internal/spelling"},
 		"functions/module":                           {Imports: "compute/kernel compute/data/tfrecord compute/tune functions/internal/spelling", TestImports: "compute/tune/space"},
 		"functions/module/modelcheck":                {Imports: "compute/data/example compute/tf/drift compute/export compute/tf/savedmodel compute/tf/skew compute/tf/graph"},
@@ -133,7 +134,7 @@ var rules = archtest.Rules{
 		// The index of runs.
 		"functions/runs": {Imports: "events functions/dispatch functions/dispatch/join functions/internal/mask functions/pipeline", TestImports: "events/bustest"},
 		// Filters, orders and pages of runs.
-		"functions/runs/list": {Imports: "functions/internal/mask functions/internal/spelling functions/runs"},
+		"functions/runs/list": {Imports: "functions/internal/filter functions/internal/mask functions/internal/spelling functions/runs"},
 		// What a manifest says of its execution.
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
@@ -150,7 +151,7 @@ var rules = archtest.Rules{
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console/chart":            {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
 		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/console/chart functions/dispatch " +
-			"functions/runs/lineage functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
+			"functions/runs/lineage functions/internal/filter functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
 			TestImports: "functions/internal/peer/peertest"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/console/chart"
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/list"
 )
@@ -24,8 +25,8 @@ type listState struct {
 // runsView is the list of runs.
 type runsView struct {
 	listState
-	Fault   *list.Error // why nothing is selected
-	Marked  [3]string   // the query before, in and after the part that can't be read
+	Fault   *filter.Error // why nothing is selected
+	Marked  [3]string     // the query before, in and after the part that can't be read
 	States  []stateCount
 	Columns []columnView // those that are shown
 	Choices []columnGroup
@@ -91,7 +92,7 @@ func listStateOf(r *http.Request) listState {
 	s := listState{Query: strings.TrimSpace(r.FormValue("q")), Sort: r.FormValue("sort"), Cursor: r.FormValue("cursor")}
 	for _, name := range []string{"state", "pipeline"} {
 		if value := r.FormValue(name); value != "" {
-			s.Query = strings.TrimSpace(name + "=" + list.Quote(value) + " " + s.Query)
+			s.Query = strings.TrimSpace(name + "=" + filter.Quote(value) + " " + s.Query)
 		}
 	}
 	for _, id := range r.Form["columns"] {
@@ -140,12 +141,12 @@ func (m *model) runsView(r *http.Request, now time.Time) (view runsView, err err
 		all := m.states(x)
 		view.Known = len(all)
 		names := list.NamesOf(slices.Values(all))
-		filter, bad := list.Parse(view.Query, names)
-		if fault, ok := bad.(*list.Error); ok {
+		selection, bad := list.Parse(view.Query, names)
+		if fault, ok := bad.(*filter.Error); ok {
 			view.refuse(fault)
 			all = nil
 		}
-		matching := view.selected(all, filter, now)
+		matching := view.selected(all, selection, now)
 		view.Names = completions(view.Query, names, m.pipelines(x))
 		view.columns(order, names, leadingOf(matching))
 		order.Sort(matching)
@@ -164,15 +165,15 @@ func (m *model) runsView(r *http.Request, now time.Time) (view runsView, err err
 }
 
 // refuse records why the query can't be read.
-func (v *runsView) refuse(fault *list.Error) {
+func (v *runsView) refuse(fault *filter.Error) {
 	v.Fault = fault
 	v.Marked = [3]string{fault.Text[:fault.From], fault.Text[fault.From:fault.To], fault.Text[fault.To:]}
 }
 
 // selected returns the runs that a filter selects, and counts them by state: the counts are those
 // of the filter with each state instead of its own. It overwrites all.
-func (v *runsView) selected(all []runs.Summary, filter list.Filter, now time.Time) (matching []runs.Summary) {
-	anyState, counts, total := filter.Without("state"), map[string]int{}, 0
+func (v *runsView) selected(all []runs.Summary, selection list.Filter, now time.Time) (matching []runs.Summary) {
+	anyState, counts, total := selection.Without("state"), map[string]int{}, 0
 	matching = all[:0]
 	for i := range all {
 		if !anyState.Matches(&all[i], now) {
@@ -180,12 +181,12 @@ func (v *runsView) selected(all []runs.Summary, filter list.Filter, now time.Tim
 		}
 		counts[all[i].State]++
 		total++
-		if filter.Matches(&all[i], now) {
+		if selection.Matches(&all[i], now) {
 			matching = append(matching, all[i])
 		}
 	}
-	states := filter.Has("state")
-	v.States = []stateCount{{"all", total, v.with(anyState.String()), anyState.String() == filter.String()}}
+	states := selection.Has("state")
+	v.States = []stateCount{{"all", total, v.with(anyState.String()), anyState.String() == selection.String()}}
 	for _, state := range runs.States() {
 		if chosen := slices.Contains(states, state); chosen || counts[state] > 0 {
 			v.States = append(v.States, stateCount{state, counts[state], v.with(anyState.With("state", state)), chosen})
@@ -234,7 +235,7 @@ func completions(query string, names list.Names, pipelines []string) (all []stri
 	size := 0
 	add := func(word string) {
 		word = strings.TrimLeft(query+" "+word, " ")
-		if size += len(word); size < maxCompletionBytes && len(all) < maxCompletions && len(word) <= list.MaxBytes {
+		if size += len(word); size < maxCompletionBytes && len(all) < maxCompletions && len(word) <= filter.MaxBytes {
 			all = append(all, word)
 		}
 	}
@@ -252,13 +253,13 @@ func completions(query string, names list.Names, pipelines []string) (all []stri
 		if slices.Contains(parameters, name) {
 			name = "metric." + name
 		}
-		add(list.Quote(name) + " > ")
+		add(filter.Quote(name) + " > ")
 	}
 	for _, name := range parameters {
 		if slices.Contains(metrics, name) {
 			name = "param." + name
 		}
-		add(list.Quote(name) + "=")
+		add(filter.Quote(name) + "=")
 	}
 	for _, name := range list.Fields() {
 		add(name)

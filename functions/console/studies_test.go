@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -254,7 +256,7 @@ func TestTheTableOfTrialsIsFiltered(t *testing.T) {
 	if got := page("q", "nosuch=1"); !strings.Contains(got, "no trial has a value named") {
 		t.Error("an unknown name is taken")
 	}
-	if got := page("q", `"<script>`); strings.Contains(got, "<script>") || !strings.Contains(got, "No trial matches") {
+	if got := page("q", `"<script>"`); strings.Contains(got, "<script>") || !strings.Contains(got, "No trial matches") {
 		t.Error("a filter is shown as HTML")
 	}
 	// All pages in turn have each trial once.
@@ -313,47 +315,112 @@ func TestAStudyWithTwoObjectivesHasAFront(t *testing.T) {
 	}
 }
 
-// Filters have the terms of the language, whatever is written around them.
-func TestTrialFilters(t *testing.T) {
+// threeTrials returns a study whose trials have numbers, texts, a message and no score.
+func threeTrials() *chart.Study {
+	trial := func(id string, status tune.Status, rate float64, word, message string, loss float64) *tune.Trial {
+		t := &tune.Trial{ID: id, Status: status, Message: message, Suggestion: tune.Suggestion{Values: space.Values{{Name: "rate", Of: rate}, {Name: "a b", Of: word}}}}
+		if status == tune.Completed {
+			t.Metrics, t.Started, t.Ended = map[string]float64{"loss": loss, "auc": 1 - loss}, time.Unix(1, 0), time.Unix(61, 0)
+		}
+		return t
+	}
+	return chart.NewStudy(tune.Study{Entries: 1, Config: tune.Config{
+		Space: space.Space{
+			{Name: "rate", Kind: space.Float, Min: 0.001, Max: 1, Sampling: space.Log},
+			{Name: "a b", Kind: space.Choice, Choices: []any{"relu", "x,y"}},
+		},
+		Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}},
+	}, Trials: []*tune.Trial{
+		trial("0000", tune.Completed, 0.01, "relu", "", 0.25), trial("0001", tune.Completed, 0.1, "x,y", "", 1.0/3),
+		trial("0002", tune.Failed, 1, "relu", "OOM at s3://k:hunter2@b", 0),
+	}})
+}
+
+func TestATrialIsSelectedByWhatThePageShows(t *testing.T) {
 	t.Parallel()
-	known := func(name string) bool { return name == "a" || name == "a b" || name == byState }
+	s := threeTrials()
 	for text, want := range map[string]string{
-		`a>1 a<=2`:                       "[a > [1]][a <= [2]]",
-		` a  =  x , y word "two words"`:  "[a = [x]][  [,]][  [y]][  [word]][  [two words]]",
-		`a=x,y`:                          "[a = [x y]]",
-		`"a b"!="x,\"y"`:                 `[a b != [x,"y]]`,
-		`state="breaks constraints" a~q`: "[state = [breaks constraints]][a ~ [q]]",
-		`= > a`:                          "[  [=]][  [>]][  [a]]",
-		`nosuch=1`:                       `fault no trial has a value named "nosuch"`,
-		`a>x`:                            "fault a>x: expected a number after >",
-		`a=`:                             "fault a=: a value is missing after =",
-		strings.Repeat("x", 1001):        "fault the filter has 1001 bytes; at most 1000 are read",
-		strings.Repeat("x ", 33):         strings.Repeat("[  [x]]", 32) + "fault at most 32 terms are read",
-		`"open \`:                        `[  [open \]]`,
-		"":                               "",
+		"":                           "0000 0001 0002",
+		"rate>=0.1":                  "0001 0002",
+		"rate=0.01,1":                "0000 0002",
+		`"a b"=RELU`:                 "0000 0002",
+		`"a b"=x,y`:                  "0001",
+		`"a b"!="x,y" loss<1`:        "0000",
+		"loss=" + chart.Short(1.0/3): "0001", // as it is shown
+		"auc>0.7":                    "0000",
+		"seconds=60":                 "0000 0001",
+		"state=failed":               "0002",
+		"state~COMPL trial=0001":     "0001",
+		"oom":                        "0002",
+		"hunter2":                    "", // secrets are not found
+		"REL 0000":                   "0000",
+		"nosuch=1":                   "0000 0001 0002 character 1: no trial has a value named nosuch",
+		"rate>0.01 los=1 rate<1":     "0001 0002 character 11: no trial has a value named los; did you mean loss?",
+		"state=faild":                "0000 0001 0002 character 7: no state is named faild; did you mean failed?",
+		"rate>x":                     "0000 0001 0002 character 6: expected a number after >, got x; use = != ~ with texts",
+		strings.Repeat("0 ", 33):     "0000 0001 0002 character 65: at most 32 terms are read",
 	} {
-		f, got := parseTrialFilter(text, known), ""
-		for _, term := range f.terms {
-			got += fmt.Sprintf("[%s %s %v]", term.name, term.operator, term.values)
+		f, err := parseTrials(s, text)
+		var got []string
+		for _, row := range s.Rows() {
+			if f.Matches(&row, time.Time{}) {
+				got = append(got, row.Trial)
+			}
 		}
-		if f.fault != "" {
-			got += "fault " + f.fault
+		if err != nil {
+			got = append(got, err.Error())
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+		if found := strings.Join(got, " "); found != want {
+			t.Errorf("%s selects %q, want %q", text, found, want)
+		}
+	}
+}
+
+// What a filter selects on an axis is drawn there; the rest stays as it is written.
+func TestBrushesAreTermsOfTheFilter(t *testing.T) {
+	t.Parallel()
+	s := threeTrials()
+	f, err := parseTrials(s, `rate >= 0.01  state=completed rate<=0.1 "a b"=relu rate!=0.05`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, rest := brushes(f, s.Axes())
+	if rest.String() != "state=completed rate!=0.05" || len(list) != 2 {
+		t.Fatalf("%v, %q", list, rest)
+	}
+	for _, b := range list {
+		d := s.Axes()[b.Axis]
+		low, high := d.Position(0.01), d.Position(0.1)
+		if d.Name == "a b" {
+			low, high = float64(slices.Index(d.Words, "relu"))/2, float64(slices.Index(d.Words, "relu")+1)/2
+		}
+		if b.Low != low || b.High != high {
+			t.Errorf("%s: %+v, want %v to %v", d.Name, b, low, high)
 		}
 	}
 }
 
 // FuzzTrialFilter reads any text to its end.
 func FuzzTrialFilter(f *testing.F) {
-	for _, text := range []string{`a>1`, `"a b"="x`, `= , "\`, `a~ b,c`} {
+	for _, text := range []string{`rate>1`, `"a b"="x`, `= , "\`, `loss~ b,c`} {
 		f.Add(text)
 	}
+	s := threeTrials()
 	f.Fuzz(func(t *testing.T, text string) {
-		filter := parseTrialFilter(text, func(string) bool { return true })
-		_, _ = filter.brushes([]*chart.Dimension{{Name: "a", High: 1}, {Name: "b", Words: []string{"x"}}})
-		_ = filter.without("a")
+		selection, err := parseTrials(s, text)
+		if err != nil && err.Error() == "" {
+			t.Fatal("an error without a text")
+		}
+		list, rest := brushes(selection, s.Axes())
+		for _, b := range list {
+			if !(b.Low >= 0 && b.Low <= b.High && b.High <= 1) {
+				t.Fatalf("%+v", b)
+			}
+		}
+		for _, row := range s.Rows() {
+			selection.Matches(&row, time.Time{})
+			rest.Matches(&row, time.Time{})
+		}
 	})
 }
 

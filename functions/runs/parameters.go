@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -13,17 +12,27 @@ import (
 // Parameter is a hyperparameter of a run or a setting of its training. A setting in an object has
 // the names of both, with a dot: optimizer_config.learning_rate.
 type Parameter struct {
-	Name  string
-	Value json.RawMessage // compact
+	Name   string
+	Text   string // a string, or any other value as compact JSON
+	quoted bool   // the value is a string
 }
 
-// Text returns a string without its quotes, and any other value as JSON.
-func (p Parameter) Text() string {
-	text := ""
-	if len(p.Value) > 0 && p.Value[0] == '"' && json.Unmarshal(p.Value, &text) == nil {
-		return text
+// ParameterOf reads a value, which is compact JSON.
+func ParameterOf(name string, value json.RawMessage) Parameter {
+	p := Parameter{Name: name}
+	if p.quoted = len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &p.Text) == nil; !p.quoted {
+		p.Text = string(value)
 	}
-	return string(p.Value)
+	return p
+}
+
+// value returns the value as JSON.
+func (p Parameter) value() json.RawMessage {
+	if !p.quoted {
+		return json.RawMessage(p.Text)
+	}
+	text, _ := json.Marshal(p.Text) // a string always has JSON
+	return text
 }
 
 // Parameters are those of a run, by name. Secrets are hidden. Of the values that are too many or
@@ -65,7 +74,7 @@ func (l Parameters) flatten(prefix string, object json.RawMessage) Parameters {
 			l = l.flatten(name+".", value)
 		case name == "" || len(value) > maxParameterValue || string(value) == "null":
 		case !slices.ContainsFunc(l, func(p Parameter) bool { return p.Name == name }):
-			l = append(l, Parameter{strings.Clone(name), bytes.Clone(value)})
+			l = append(l, ParameterOf(strings.Clone(name), value))
 		}
 	}
 	return l
@@ -77,14 +86,14 @@ func (l Parameters) Get(name string) (text string, has bool) {
 	if !has {
 		return "", false
 	}
-	return l[i].Text(), true
+	return l[i].Text, true
 }
 
 // MarshalJSON returns an object with the parameters.
 func (l Parameters) MarshalJSON() ([]byte, error) {
 	members := make(map[string]json.RawMessage, len(l))
 	for _, p := range l {
-		members[p.Name] = p.Value
+		members[p.Name] = p.value()
 	}
 	return json.Marshal(members)
 }
@@ -97,7 +106,7 @@ func (l *Parameters) UnmarshalJSON(text []byte) error {
 	}
 	*l = nil
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		*l = append(*l, Parameter{name, members[name]})
+		*l = append(*l, ParameterOf(name, members[name]))
 	}
 	return nil
 }

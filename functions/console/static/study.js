@@ -269,7 +269,7 @@ function drop(event) {
 document.addEventListener('pointerup', drop);
 document.addEventListener('pointercancel', drop);
 
-const quote = word => /^[^"\\,=!<>~ ]+$/.test(word) ? word : '"' + word.replace(/[\\"]/g, '\\$&') + '"';
+const quote = word => /^[^"\\,=!<>~\s]+$/.test(word) ? word : '"' + word.replace(/[\\"]/g, '\\$&') + '"';
 function commit(place) {
   const axes = axesOf(place), terms = rest ? [rest] : [];
   for (const [i, [low, high]] of [...brushes].sort((a, b) => a[0] - b[0])) {

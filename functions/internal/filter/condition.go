@@ -1,38 +1,70 @@
-package list
+package filter
 
 import (
 	"cmp"
-	"path"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
-	"github.com/stoker-ml/stoker/functions/runs"
 )
 
+// condition returns the condition of a term on a field, or why there is none.
+func condition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, message, hint string) {
+	switch f.Kind {
+	case Text:
+		return textCondition(t, f)
+	case Mixed:
+		return mixedCondition(t, f)
+	case Moment:
+		return momentCondition(t, f)
+	case Truth:
+		return anyOf(t, f, readTruth)
+	case Duration:
+		return anyOf(t, f, readDuration)
+	}
+	return anyOf(t, f, func(written string) (float64, string, string) {
+		n, ok := NumberOf(written)
+		if !ok {
+			return 0, fmt.Sprintf("expected a number for %s, got %s", f.Name, written), ""
+		}
+		return n, "", ""
+	})
+}
+
+func readTruth(written string) (v float64, message, hint string) {
+	switch strings.ToLower(written) {
+	case "yes", "true":
+		return 1, "", ""
+	case "no", "false":
+		return 0, "", ""
+	}
+	return 0, "expected yes or no, got " + written, ""
+}
+
+func readDuration(written string) (seconds float64, message, hint string) {
+	d, ok := durationOf(written)
+	if !ok {
+		return 0, "expected a duration, got " + written, "write 90s, 10m, 2h, 3d or 1w"
+	}
+	return d.Seconds(), "", ""
+}
+
 // anyOf is a condition on numbers: with = and !=, on any of several.
-func (t term) anyOf(f field, read func(string) (v value, message, hint string)) (holds func(*runs.Summary, time.Time) bool, message, hint string) {
+func anyOf[T any](t Term, f Field[T], read func(written string) (v float64, message, hint string)) (holds func(*T, time.Time) bool, message, hint string) {
 	var wanted []float64
-	for _, written := range t.single() {
+	for _, written := range t.Values {
 		v, message, hint := read(written)
 		if message != "" {
 			return nil, message, hint
 		}
-		wanted = append(wanted, v.number)
+		wanted = append(wanted, v)
 	}
-	return func(r *runs.Summary, now time.Time) bool {
-		v, has := f.of(r, now)
-		return has && compares(v.number, t.operator, wanted)
+	return func(item *T, now time.Time) bool {
+		v, has := f.Of(item, now)
+		return has && compares(v.Number, t.Operator, wanted)
 	}, "", ""
-}
-
-// single returns the values without the one that repeats all of them.
-func (t term) single() []string {
-	if last := len(t.values) - 1; last > 1 && strings.Contains(t.values[last], ",") {
-		return t.values[:last]
-	}
-	return t.values
 }
 
 func compares(v float64, operator string, wanted []float64) bool {
@@ -57,97 +89,76 @@ func ordered(order int, operator string) bool {
 	return order <= 0
 }
 
-func (t term) textCondition(f field) (holds func(*runs.Summary, time.Time) bool, message, hint string) {
-	values := t.values
-	if f.name == "state" && t.operator != "~" {
-		values = t.single()
-		for _, v := range values {
-			if !slices.Contains(runs.States(), v) {
-				hint := strings.TrimPrefix(spelling.Suggestion(v, runs.States()), "; ")
-				return nil, "no state is named " + v, cmp.Or(hint, "the states are "+strings.Join(runs.States(), ", "))
+// is reports whether a text is one of the values of a term.
+func (f Field[T]) is(text string, t Term) bool {
+	return slices.Contains(t.Values, text) || t.Whole != "" && t.Whole == text ||
+		f.Same != nil && slices.ContainsFunc(t.Values, func(written string) bool { return f.Same(text, written) })
+}
+
+func textCondition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, message, hint string) {
+	if f.Words != nil && t.Operator != "~" {
+		for _, v := range t.Values {
+			if !slices.Contains(f.Words, v) {
+				hint := strings.TrimPrefix(spelling.Suggestion(v, f.Words), "; ")
+				return nil, "no " + f.Name + " is named " + v, cmp.Or(hint, "the "+f.Name+"s are "+strings.Join(f.Words, ", "))
 			}
 		}
 	}
-	part := strings.ToLower(values[0])
-	return func(r *runs.Summary, now time.Time) bool {
-		v, has := f.of(r, now)
+	part := strings.ToLower(t.Values[0])
+	return func(item *T, now time.Time) bool {
+		v, has := f.Of(item, now)
 		switch {
 		case !has:
 			return false
-		case t.operator == "~":
-			return contains(v.text, part)
+		case t.Operator == "~":
+			return Contains(v.Text, part)
 		}
-		same := slices.Contains(values, v.text)
-		if f.name == "model" {
-			same = same || slices.ContainsFunc(values, func(id string) bool { return isModel(v.text, id) })
-		}
-		return same == (t.operator == "=")
+		return f.is(v.Text, t) == (t.Operator == "=")
 	}, "", ""
 }
 
-// isModel reports whether an id, as lists show it, is that of the model at an address: the
-// beginning of the digest of its execution.
-func isModel(address, id string) bool {
-	const least = 8
-	return len(id) >= least && strings.HasPrefix(path.Base(path.Dir(strings.TrimSuffix(address, "/"))), strings.TrimPrefix(id, "sha256:"))
-}
-
-// parameterCondition compares numbers where both sides are numbers, and else texts.
-func (t term) parameterCondition(f field) (holds func(*runs.Summary, time.Time) bool, message, hint string) {
+// mixedCondition compares numbers where both sides are numbers, and else texts.
+func mixedCondition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, message, hint string) {
 	var numbers []float64
-	for _, v := range t.values {
-		if n, ok := numberOf(v); ok {
+	for _, v := range t.Values {
+		if n, ok := NumberOf(v); ok {
 			numbers = append(numbers, n)
 		}
 	}
-	part, equality := strings.ToLower(t.values[0]), t.operator == "=" || t.operator == "!="
-	if !equality && t.operator != "~" && len(numbers) == 0 {
-		return nil, "expected a number after " + t.operator + ", got " + t.values[0], "use = != ~ with texts"
+	part, equality := strings.ToLower(t.Values[0]), t.Operator == "=" || t.Operator == "!="
+	if !equality && t.Operator != "~" && len(numbers) == 0 {
+		return nil, "expected a number after " + t.Operator + ", got " + t.Values[0], "use = != ~ with texts"
 	}
-	return func(r *runs.Summary, now time.Time) bool {
-		v, has := f.of(r, now)
-		if !has {
-			return false
-		}
-		n, is := numberOf(v.text)
+	return func(item *T, now time.Time) bool {
+		v, has := f.Of(item, now)
 		switch {
-		case t.operator == "~":
-			return contains(v.text, part)
+		case !has:
+			return false
+		case t.Operator == "~":
+			return Contains(v.Text, part)
 		case equality:
-			return (slices.Contains(t.values, v.text) || is && slices.Contains(numbers, n)) == (t.operator == "=")
+			return (f.is(v.Text, t) || v.IsNumber && slices.Contains(numbers, v.Number)) == (t.Operator == "=")
 		}
-		return is && compares(n, t.operator, numbers)
+		return v.IsNumber && compares(v.Number, t.Operator, numbers)
 	}, "", ""
 }
 
 // momentCondition compares times. A duration counts back from the time of the comparison.
-func (t term) momentCondition(f field) (holds func(*runs.Summary, time.Time) bool, message, hint string) {
-	operator := t.operator
-	switch f.name {
-	case since:
-		f, operator = fieldOf("updated"), ">="
-	case until:
-		f, operator = fieldOf("updated"), "<="
-	}
-	written := t.values[0]
+func momentCondition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, message, hint string) {
+	operator, written := cmp.Or(f.Bound, t.Operator), t.Values[0]
 	back, isBack := durationOf(written)
 	point, isPoint := momentOf(written)
-	if len(t.values) > 1 || !isBack && !isPoint {
+	if len(t.Values) > 1 || !isBack && !isPoint {
 		return nil, "expected a time, got " + written, "write 2d for two days ago, 2026-11-01 or 2026-11-01T14:30"
 	}
-	return func(r *runs.Summary, now time.Time) bool {
-		v, has := f.of(r, now)
+	return func(item *T, now time.Time) bool {
+		v, has := f.Of(item, now)
 		bound := point
 		if isBack {
 			bound = now.Add(-back)
 		}
-		return has && ordered(cmp.Compare(v.number, at(bound).number), operator)
+		return has && ordered(cmp.Compare(v.Number, At(bound).Number), operator)
 	}, "", ""
-}
-
-func fieldOf(name string) field {
-	f, _ := fieldNamed(name)
-	return f
 }
 
 // momentOf reads a time: a date, or a date and a time, in UTC unless it names its zone.
@@ -176,7 +187,7 @@ func durationOf(written string) (time.Duration, bool) {
 }
 
 func days(n string, each float64) (time.Duration, bool) {
-	number, ok := numberOf(n)
+	number, ok := NumberOf(n)
 	hours := number * each * 24
 	return time.Duration(hours * float64(time.Hour)), ok && hours >= 0 && hours <= maxDuration.Hours()
 }

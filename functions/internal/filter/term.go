@@ -1,4 +1,4 @@
-package list
+package filter
 
 import (
 	"fmt"
@@ -7,15 +7,18 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/stoker-ml/stoker/functions/internal/spelling"
-	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// lexer reads the terms of a filter one after the other.
+// lexer reads the words of a filter one after the other.
 type lexer struct {
 	text string
 	at   int
+}
+
+// reader reads the terms of a filter one after the other.
+type reader[T any] struct {
+	lexer
+	language Language[T]
 }
 
 const operatorCharacters = "=!<>~"
@@ -27,7 +30,7 @@ func (l *lexer) more() bool {
 }
 
 // term reads the next term.
-func (l *lexer) term(names Names) (t term, err error) {
+func (l *reader[T]) term() (t term[T], err error) {
 	t.from = l.at
 	word, quoted, err := l.word(operatorCharacters)
 	if err != nil {
@@ -38,10 +41,11 @@ func (l *lexer) term(names Names) (t term, err error) {
 	operator, from := l.operator(), l.at
 	switch {
 	case operator == "" && !quoted && slices.Contains([]string{"and", "or", "not"}, strings.ToLower(word)):
-		return t, l.conjunction(t, word)
+		return t, l.conjunction(t.from, t.to, word)
 	case operator == "":
 		l.at = t.to
-		t.holds = textTerm(word)
+		word = strings.ToLower(word)
+		t.holds = func(item *T, _ time.Time) bool { return l.language.Has(item, word) }
 		return t, nil
 	case word == "" && !quoted:
 		return t, l.fault(from, from+len(operator), "expected a name before "+operator, "")
@@ -52,32 +56,32 @@ func (l *lexer) term(names Names) (t term, err error) {
 		}
 		return t, l.fault(from, from+len(operator), "unknown operator "+operator, hint)
 	}
-	t.name, t.operator = word, operator
-	return l.condition(t, names)
+	t.Name, t.Operator = word, operator
+	return l.condition(t)
 }
 
 // condition reads the operator and the values of a term whose name was read.
-func (l *lexer) condition(t term, names Names) (term, error) {
+func (l *reader[T]) condition(t term[T]) (term[T], error) {
 	nameEnd, operatorAt := t.to, l.at
-	l.at += len(t.operator)
+	l.at += len(t.Operator)
 	l.more()
 	from := l.at
-	if err := l.readValues(&t); err != nil {
+	if err := l.readValues(&t.Term); err != nil {
 		return t, err
 	}
 	t.to = l.at
-	if len(t.values) == 0 {
-		return t, l.fault(t.from, t.to, "expected a value after "+t.operator, "")
+	if len(t.Values) == 0 {
+		return t, l.fault(t.from, t.to, "expected a value after "+t.Operator, "")
 	}
-	f, message, hint := t.field(names)
+	f, message, hint := l.language.Field(t.Term)
 	if message != "" {
 		return t, l.fault(t.from, nameEnd, message, hint)
 	}
-	if allowed := operatorsOf(f); !slices.Contains(allowed, t.operator) {
-		message = fmt.Sprintf("%s has no operator %s", f.name, t.operator)
-		return t, l.fault(operatorAt, operatorAt+len(t.operator), message, "use "+strings.Join(allowed, " "))
+	if allowed := operatorsOf(f); !slices.Contains(allowed, t.Operator) {
+		message = fmt.Sprintf("%s has no operator %s", f.Name, t.Operator)
+		return t, l.fault(operatorAt, operatorAt+len(t.Operator), message, "use "+strings.Join(allowed, " "))
 	}
-	if t.holds, message, hint = t.condition(f); message != "" {
+	if t.holds, message, hint = condition(t.Term, f); message != "" {
 		return t, l.fault(from, t.to, message, hint)
 	}
 	return t, nil
@@ -127,9 +131,9 @@ func (l *lexer) quoted() (string, error) {
 
 // readValues reads the values of a term: one, or with = and != several with commas. A value with
 // commas that is not quoted counts as a whole too, because parameters may be lists.
-func (l *lexer) readValues(t *term) error {
+func (l *lexer) readValues(t *Term) error {
 	from, ends := l.at, ""
-	several := t.operator == "=" || t.operator == "!="
+	several := t.Operator == "=" || t.Operator == "!="
 	if several {
 		ends = ","
 	}
@@ -139,21 +143,21 @@ func (l *lexer) readValues(t *term) error {
 			return err
 		}
 		if value != "" || quoted {
-			t.values = append(t.values, value)
+			t.Values = append(t.Values, value)
 		}
 		if !several || l.at == len(l.text) || l.text[l.at] != ',' {
 			break
 		}
 		l.at++
 	}
-	if whole := l.text[from:l.at]; len(t.values) > 1 && !strings.Contains(whole, `"`) {
-		t.values = append(t.values, whole)
+	if whole := l.text[from:l.at]; len(t.Values) > 1 && !strings.Contains(whole, `"`) {
+		t.Whole = whole
 	}
 	return nil
 }
 
 // conjunction is the error for a word that other languages join conditions by.
-func (l *lexer) conjunction(t term, word string) error {
+func (l *lexer) conjunction(from, to int, word string) error {
 	hint := "all terms must hold already: remove it"
 	switch strings.ToLower(word) {
 	case "or":
@@ -161,96 +165,25 @@ func (l *lexer) conjunction(t term, word string) error {
 	case "not":
 		hint = "write != instead of ="
 	}
-	return l.fault(t.from, t.to, word+" does not join terms", hint+`; "`+word+`" in quotes is a text`)
+	return l.fault(from, to, word+" does not join terms", hint+`; "`+word+`" in quotes is a text`)
 }
 
 func (l *lexer) fault(from, to int, message, hint string) *Error {
 	return &Error{Text: l.text, From: from, To: to, Message: message, Hint: hint}
 }
 
-// field returns the field of a term, or why there is none.
-func (t term) field(names Names) (f field, message, hint string) {
-	if t.name == since || t.name == until {
-		return field{name: t.name, kind: moment}, "", ""
-	}
-	if f, ok := fieldNamed(t.name); ok {
-		return f, "", ""
-	}
-	_, isParameter := names.parameters[t.name]
-	isMetric := names.metrics[t.name]
-	isText := t.operator == "~" || slices.ContainsFunc(t.values, func(v string) bool { return !isNumber(v) })
-	switch {
-	case isMetric && isParameter && names.parameters[t.name] && !isText:
-		return f, t.name + " is a metric and a parameter", fmt.Sprintf("write %s%s or %s%[2]s", metricPrefix, t.name, parameterPrefix)
-	case isMetric && (!isParameter || !isText):
-		return metricField(t.name), "", ""
-	case isParameter:
-		return parameterField(t.name), "", ""
-	}
-	return f, "no field, metric or parameter is named " + t.name, hintFor(t.name, names)
-}
-
-// hintFor suggests a name that was probably meant.
-func hintFor(name string, names Names) string {
-	known := names.all()
-	if near := spelling.Suggestion(name, known); near != "" {
-		return strings.TrimPrefix(near, "; ")
-	}
-	if i := slices.IndexFunc(known, func(one string) bool { return len(name) > 2 && contains(one, strings.ToLower(name)) }); i >= 0 {
-		return "did you mean " + known[i] + "?"
-	}
-	return "for one that no run has yet, write " + metricPrefix + name + " or " + parameterPrefix + name
-}
-
-// condition returns the condition on a field, or why there is none.
-func (t term) condition(f field) (holds func(*runs.Summary, time.Time) bool, message, hint string) {
-	switch f.kind {
-	case text:
-		return t.textCondition(f)
-	case parameter:
-		return t.parameterCondition(f)
-	case moment:
-		return t.momentCondition(f)
-	case truth:
-		return t.anyOf(f, func(v string) (value, string, string) {
-			switch strings.ToLower(v) {
-			case "yes", "true":
-				return value{text: "yes", number: 1}, "", ""
-			case "no", "false":
-				return value{text: "no"}, "", ""
-			}
-			return value{}, "expected yes or no, got " + v, ""
-		})
-	case duration:
-		return t.anyOf(f, func(v string) (value, string, string) {
-			d, ok := durationOf(v)
-			if !ok {
-				return value{}, "expected a duration, got " + v, "write 90s, 10m, 2h, 3d or 1w"
-			}
-			return value{number: d.Seconds()}, "", ""
-		})
-	}
-	return t.anyOf(f, func(v string) (value, string, string) {
-		n, ok := numberOf(v)
-		if !ok {
-			return value{}, fmt.Sprintf("expected a number for %s, got %s", f.name, v), ""
-		}
-		return value{number: n}, "", ""
-	})
-}
-
 // operatorsOf returns the operators that a field has.
-func operatorsOf(f field) []string {
+func operatorsOf[T any](f Field[T]) []string {
 	switch {
-	case f.name == since || f.name == until:
+	case f.Bound != "":
 		return []string{"="}
-	case f.kind == text:
+	case f.Kind == Text:
 		return []string{"=", "!=", "~"}
-	case f.kind == truth:
+	case f.Kind == Truth:
 		return []string{"=", "!="}
-	case f.kind == moment:
+	case f.Kind == Moment:
 		return []string{">", ">=", "<", "<="}
-	case f.kind == parameter:
+	case f.Kind == Mixed:
 		return operators
 	}
 	return slices.DeleteFunc(slices.Clone(operators), func(op string) bool { return op == "~" })

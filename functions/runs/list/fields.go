@@ -3,39 +3,21 @@ package list
 import (
 	"iter"
 	"maps"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// kind is how the values of a field are written and compared.
-type kind int
-
-const (
-	text kind = iota
-	number
-	duration
-	moment    // a point in time
-	truth     // yes or no
-	parameter // a number if it looks like one, else text
-)
-
-// value is a value of a field; moments are in microseconds since 1970, durations in seconds.
-type value struct {
-	text   string
-	number float64
-}
-
 // field is something that a run has, by name.
-type field struct {
-	name string
-	kind kind
-	of   func(run *runs.Summary, now time.Time) (v value, has bool)
-}
+type field = filter.Field[runs.Summary]
+
+// value is a value of a field.
+type value = filter.Value
 
 // The prefixes of names that are not fields of every run.
 const (
@@ -45,33 +27,46 @@ const (
 
 // fields are those of every run.
 var fields = []field{
-	{"pipeline", text, func(r *runs.Summary, _ time.Time) (value, bool) { return value{text: r.Pipeline}, true }},
-	{"run", text, func(r *runs.Summary, _ time.Time) (value, bool) { return value{text: r.Run}, true }},
-	{"state", text, func(r *runs.Summary, _ time.Time) (value, bool) {
-		return value{text: r.State, number: float64(slices.Index(runs.States(), r.State))}, true
+	{Name: "pipeline", Of: func(r *runs.Summary, _ time.Time) (value, bool) { return value{Text: r.Pipeline}, true }},
+	{Name: "run", Of: func(r *runs.Summary, _ time.Time) (value, bool) { return value{Text: r.Run}, true }},
+	{Name: "state", Words: runs.States(), Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return value{Text: r.State, Number: float64(slices.Index(runs.States(), r.State))}, true
 	}},
-	{"model", text, func(r *runs.Summary, _ time.Time) (value, bool) { return value{text: r.Model}, r.Model != "" }},
-	{"error", text, func(r *runs.Summary, _ time.Time) (value, bool) {
-		return value{text: mask.Text(r.Error)}, r.Error != ""
+	{Name: "model", Same: isModel, Of: func(r *runs.Summary, _ time.Time) (value, bool) { return value{Text: r.Model}, r.Model != "" }},
+	{Name: "error", Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return value{Text: mask.Text(r.Error)}, r.Error != ""
 	}},
-	{"cached", truth, func(r *runs.Summary, _ time.Time) (value, bool) {
+	{Name: "cached", Kind: filter.Truth, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
 		if r.Cached {
-			return value{text: "yes", number: 1}, true
+			return value{Number: 1}, true
 		}
-		return value{text: "no"}, r.State == runs.Trained
+		return value{}, r.State == runs.Trained
 	}},
-	{"revision", number, func(r *runs.Summary, _ time.Time) (value, bool) {
-		return value{number: float64(r.Revision)}, r.Revision > 0
+	{Name: "revision", Kind: filter.Number, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return value{Number: float64(r.Revision)}, r.Revision > 0
 	}},
-	{"attempts", number, func(r *runs.Summary, _ time.Time) (value, bool) {
-		return value{number: float64(r.Attempts)}, r.Attempts > 0
+	{Name: "attempts", Kind: filter.Number, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return value{Number: float64(r.Attempts)}, r.Attempts > 0
 	}},
-	{"took", duration, func(r *runs.Summary, _ time.Time) (value, bool) { return value{number: r.Seconds}, r.Seconds > 0 }},
-	{"started", moment, func(r *runs.Summary, _ time.Time) (value, bool) { return at(r.Started), !r.Started.IsZero() }},
-	{"updated", moment, func(r *runs.Summary, _ time.Time) (value, bool) { return at(r.Updated), !r.Updated.IsZero() }},
-	{"age", duration, func(r *runs.Summary, now time.Time) (value, bool) {
-		return value{number: now.Sub(r.Updated).Seconds()}, !r.Updated.IsZero()
+	{Name: "took", Kind: filter.Duration, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return value{Number: r.Seconds}, r.Seconds > 0
 	}},
+	{Name: "started", Kind: filter.Moment, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return filter.At(r.Started), !r.Started.IsZero()
+	}},
+	{Name: "updated", Kind: filter.Moment, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		return filter.At(r.Updated), !r.Updated.IsZero()
+	}},
+	{Name: "age", Kind: filter.Duration, Of: func(r *runs.Summary, now time.Time) (value, bool) {
+		return value{Number: now.Sub(r.Updated).Seconds()}, !r.Updated.IsZero()
+	}},
+}
+
+// isModel reports whether an id, as lists show it, is that of the model at an address: the
+// beginning of the digest of its execution.
+func isModel(address, id string) bool {
+	const least = 8
+	return len(id) >= least && strings.HasPrefix(path.Base(path.Dir(strings.TrimSuffix(address, "/"))), strings.TrimPrefix(id, "sha256:"))
 }
 
 // The bounds of the last change, which are written since=2d and until=2026-11-01.
@@ -80,19 +75,17 @@ const (
 	until = "until"
 )
 
-func at(t time.Time) value { return value{number: float64(t.UnixMicro())} }
-
 // Fields returns the names that every run has, since and until included.
 func Fields() []string {
 	names := make([]string, 0, len(fields)+2)
 	for _, f := range fields {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	return append(names, since, until)
 }
 
 func fieldNamed(name string) (field, bool) {
-	if i := slices.IndexFunc(fields, func(f field) bool { return f.name == name }); i >= 0 {
+	if i := slices.IndexFunc(fields, func(f field) bool { return f.Name == name }); i >= 0 {
 		return fields[i], true
 	}
 	if metric, ok := strings.CutPrefix(name, metricPrefix); ok && metric != "" {
@@ -104,17 +97,22 @@ func fieldNamed(name string) (field, bool) {
 	return field{}, false
 }
 
+func fieldOf(name string) field {
+	f, _ := fieldNamed(name)
+	return f
+}
+
 func metricField(name string) field {
-	return field{metricPrefix + name, number, func(r *runs.Summary, _ time.Time) (value, bool) {
+	return field{Name: metricPrefix + name, Kind: filter.Number, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
 		v, has := r.Metrics[name]
-		return value{number: v}, has
+		return value{Number: v}, has
 	}}
 }
 
 func parameterField(name string) field {
-	return field{parameterPrefix + name, parameter, func(r *runs.Summary, _ time.Time) (value, bool) {
-		raw, has := r.Parameters.Get(name)
-		return value{text: raw}, has
+	return field{Name: parameterPrefix + name, Kind: filter.Mixed, Of: func(r *runs.Summary, _ time.Time) (value, bool) {
+		text, has := r.Parameters.Get(name)
+		return filter.MixedValue(text), has
 	}}
 }
 
@@ -133,7 +131,7 @@ func NamesOf(all iter.Seq[runs.Summary]) Names {
 		}
 		for _, p := range r.Parameters {
 			if !n.parameters[p.Name] {
-				n.parameters[p.Name] = isNumber(p.Text())
+				n.parameters[p.Name] = filter.IsNumber(p.Text)
 			}
 		}
 	}
@@ -157,18 +155,4 @@ func (n Names) all() []string {
 		}
 	}
 	return names
-}
-
-func isNumber(text string) bool {
-	_, ok := numberOf(text)
-	return ok
-}
-
-// numberOf reads a finite decimal number.
-func numberOf(text string) (float64, bool) {
-	if strings.Trim(text, "0123456789.+-eE") != "" {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/list"
 )
@@ -18,7 +19,7 @@ var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 // some are runs of every kind.
 func some() []runs.Summary {
 	param := func(name, value string) runs.Parameter {
-		return runs.Parameter{Name: name, Value: json.RawMessage(value)}
+		return runs.ParameterOf(name, json.RawMessage(value))
 	}
 	return []runs.Summary{
 		{Pipeline: "penguin", Run: "monday", State: runs.Trained, Model: "s3://b/penguin/Trainer/model/0011223344556677/a1", Seconds: 90, Attempts: 1, Revision: 3,
@@ -127,7 +128,7 @@ func TestABadTermIsAnErrorWithItsPlaceAndASuggestion(t *testing.T) {
 		"a or b":                     `character 3: or does not join terms; write alternatives of one name with a comma: state=failed,expired; "or" in quotes is a text`,
 		"param.loss > big":           "character 14: expected a number after >, got big; use = != ~ with texts",
 		"é accurcy=1":                "character 3: no field, metric or parameter is named accurcy; did you mean accuracy?",
-		strings.Repeat("a ", 25):     "character 49: at most 24 terms are read",
+		strings.Repeat("a ", 33):     "character 65: at most 32 terms are read",
 		strings.Repeat("a", 1001):    "character 1: the filter has 1001 bytes; at most 1000 are read",
 	} {
 		if f, err := list.Parse(text, names()); err == nil || err.Error() != want || !f.Empty() {
@@ -247,9 +248,9 @@ func FuzzParse(f *testing.F) {
 	}
 	known, all := names(), some()
 	f.Fuzz(func(t *testing.T, text string) {
-		filter, err := list.Parse(text, known)
+		selection, err := list.Parse(text, known)
 		if err != nil {
-			fault := err.(*list.Error)
+			fault := err.(*filter.Error)
 			if fault.From < 0 || fault.From > fault.To || fault.To > len(fault.Text) || fault.Message == "" {
 				t.Fatalf("%+v", fault)
 			}
@@ -257,15 +258,15 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for i := range all {
-			filter.Matches(&all[i], now)
+			selection.Matches(&all[i], now)
 		}
-		with := filter.With("run", text)
+		with := selection.With("run", text)
 		again, err := list.Parse(with, known)
-		if len(with) > list.MaxBytes {
+		if len(with) > filter.MaxBytes {
 			return
 		}
 		if err != nil && !strings.Contains(err.Error(), "at most") || err == nil && !slices.Equal(again.Has("run"), []string{text}) {
-			t.Fatalf("%q with run=%q is %q: %v, %q", filter, text, with, err, again.Has("run"))
+			t.Fatalf("%q with run=%q is %q: %v, %q", selection, text, with, err, again.Has("run"))
 		}
 	})
 }
@@ -275,9 +276,9 @@ func ExampleParse() {
 		{Pipeline: "penguin", Run: "monday", Metrics: map[string]float64{"accuracy": 0.95}},
 		{Pipeline: "penguin", Run: "tuesday", Metrics: map[string]float64{"accuracy": 0.85}},
 	}
-	filter, err := list.Parse("accuracy > 0.9", list.NamesOf(slices.Values(all)))
+	selection, err := list.Parse("accuracy > 0.9", list.NamesOf(slices.Values(all)))
 	for _, r := range all {
-		if filter.Matches(&r, now) {
+		if selection.Matches(&r, now) {
 			fmt.Println(r.Run, err)
 		}
 	}

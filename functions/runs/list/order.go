@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -27,14 +28,14 @@ func ParseOrder(written string) (Order, error) {
 	}
 	name, descending := strings.CutPrefix(written, "-")
 	f, ok := fieldNamed(name)
-	if !ok || name == "age" || len(written) > MaxBytes {
+	if !ok || name == "age" || len(written) > filter.MaxBytes {
 		return Order{}, fmt.Errorf("no field is named %q%s", name[:min(len(name), 64)], spelling.Suggestion(name, Fields()))
 	}
 	return Order{f, descending}, nil
 }
 
 func (o Order) field() (by field, descending bool) {
-	if o.by.name == "" {
+	if o.by.Name == "" {
 		return fieldOf("updated"), true
 	}
 	return o.by, o.Descending
@@ -44,9 +45,9 @@ func (o Order) field() (by field, descending bool) {
 func (o Order) String() string {
 	by, descending := o.field()
 	if descending {
-		return "-" + by.name
+		return "-" + by.Name
 	}
-	return by.name
+	return by.Name
 }
 
 // position is where a run is in an order. Runs without a value are last in either direction, and
@@ -64,20 +65,19 @@ const maxSorted = 256
 
 func (o Order) positionOf(r *runs.Summary) position {
 	by, _ := o.field()
-	v, has := by.of(r, time.Time{})
+	v, has := by.Of(r, time.Time{})
 	p := position{Missing: !has, Key: r.Pipeline + "/" + r.Run}
-	v.text = strings.ToValidUTF8(v.text[:min(len(v.text), maxSorted)], "") // a cursor holds it
+	v.Text = strings.ToValidUTF8(v.Text[:min(len(v.Text), maxSorted)], "") // a cursor holds it
 	switch {
 	case !has:
-	case by.kind == parameter:
-		n, is := numberOf(v.text)
-		if p.Number = n; !is {
-			p.Text = v.text
+	case by.Kind == filter.Mixed:
+		if p.Number = v.Number; !v.IsNumber {
+			p.Text = v.Text
 		}
-	case by.kind == text && by.name != "state":
-		p.Text = v.text
+	case by.Kind == filter.Text && by.Name != "state":
+		p.Text = v.Text
 	default:
-		p.Number = v.number
+		p.Number = v.Number
 	}
 	return p
 }
