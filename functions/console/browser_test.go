@@ -32,7 +32,8 @@ func openBrowser(t *testing.T) browser {
 	do(t, "../../infra/browser", "go", "build", "-o", b.program, ".")
 	do(t, dir, "npm", "pack", "--silent", "axe-core@"+axeVersion)
 	do(t, dir, "tar", "-xzf", "axe-core-"+axeVersion+".tgz")
-	if _, err := exec.LookPath("chromium"); err != nil {
+	_, err := exec.LookPath("chromium")
+	if _, noFont := os.Stat("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"); err != nil || noFont != nil {
 		do(t, dir, "apt-get", "update", "-q")
 		do(t, dir, "apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core")
 	}
@@ -56,6 +57,7 @@ type finding struct {
 	Errors           []string
 	Elements, Charts int
 	Figures          figures
+	Picture          string
 }
 
 // figures are measurements of loading a page once.

@@ -30,13 +30,13 @@ type Finding struct {
 	Picture string `json:"picture"`
 }
 
-// lookAll examines each page at each width, light and dark, and compares its picture if one is
+// lookAll examines each page at each width in each color scheme, and compares its picture if one is
 // kept.
-func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string, kept album) (all []Finding, err error) {
+func lookAll(ctx context.Context, urls []string, widths []int, schemes []string, axe, shots string, kept album) (all []Finding, err error) {
 	for at, url := range urls {
 		for _, width := range widths {
-			for _, scheme := range []string{"light", "dark"} {
-				finding, picture, first, err := look(ctx, url, scheme, width, axe)
+			for _, scheme := range schemes {
+				finding, picture, first, err := look(ctx, url, scheme, width, axe, kept.folder != "")
 				if err == nil && kept.folder != "" {
 					finding.Picture, err = kept.check(url, scheme, width, first)
 				}
@@ -59,14 +59,19 @@ func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string
 // serious returns the rules of axe that a page violates seriously, with the places.
 const serious = `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | '))))`
 
-func look(ctx context.Context, url, scheme string, width int, axe string) (f Finding, picture, first []byte, err error) {
+// look examines a page; with same, it looks alike on each machine.
+func look(ctx context.Context, url, scheme string, width int, axe string, same bool) (f Finding, picture, first []byte, err error) {
 	ctx, leave := chromedp.NewContext(ctx)
 	defer leave()
 	f = Finding{URL: url, Scheme: scheme, Width: width, Violations: []string{}, Errors: []string{}}
 	heard := listen(ctx)
 	var violations string
+	prepare := chromedp.Tasks{}
+	if same {
+		prepare = chromedp.Tasks{alike()}
+	}
 	err = chromedp.Run(ctx,
-		log.Enable(), runtime.Enable(),
+		log.Enable(), runtime.Enable(), prepare,
 		emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		chromedp.ActionFunc(func(ctx context.Context) error {
@@ -78,8 +83,8 @@ func look(ctx context.Context, url, scheme string, width int, axe string) (f Fin
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &f.Overflow),
 		chromedp.Evaluate(`document.querySelectorAll('*').length`, &f.Elements),
 		chromedp.Evaluate(`document.querySelectorAll('.canvas.drawn').length`, &f.Charts),
-		window(&first),
 		chromedp.FullScreenshot(&picture, 100),
+		window(&first),
 		chromedp.Evaluate(axe+`; 0`, nil),
 		chromedp.Evaluate(serious, &violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
 	)

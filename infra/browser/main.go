@@ -61,7 +61,7 @@ func main() {
 }
 
 func run() error {
-	var watch, steps words
+	var watch, steps, schemes words
 	var widths numbers
 	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
 	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
@@ -76,11 +76,15 @@ func run() error {
 	script := flag.String("evaluate", "", "run the script of this file on the page: the body of an asynchronous function")
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
+	flag.Var(&schemes, "scheme", "light or dark; default both")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
 	flag.Var(&steps, "step", "what to do on the page; several are taken in turn")
 	flag.Parse()
 	if len(widths) == 0 {
 		widths = numbers{1280}
+	}
+	if len(schemes) == 0 {
+		schemes = words{"light", "dark"}
 	}
 	bound := 15 * time.Minute
 	if *peers != "" {
@@ -118,7 +122,7 @@ func run() error {
 	if *peers != "" {
 		return printed(survey{*times, widths, string(rules), *shots, patience}.compareFile(ctx, *peers))
 	}
-	return printed(lookAll(ctx, flag.Args(), widths, string(rules), *shots, album{*folder, *keep, *shots}))
+	return printed(lookAll(ctx, flag.Args(), widths, schemes, string(rules), *shots, album{*folder, *keep, *shots}))
 }
 
 func printed[T any](value T, err error) error {

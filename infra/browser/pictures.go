@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/image/webp"
@@ -32,9 +33,29 @@ const (
 	tolerance = 0.004 // part of the blocks that may be others
 )
 
-// window takes a picture of what the window shows.
+// alike makes a page look alike on each machine: in one font, in one zone, and with nothing that
+// moves.
+func alike() chromedp.Action {
+	const sheet = `document.adoptedStyleSheets = [new CSSStyleSheet()];
+document.adoptedStyleSheets[0].replaceSync(':root { --sans: "DejaVu Sans"; --mono: "DejaVu Sans Mono"; } *, *::before, *::after { animation: none !important; transition: none !important; }');`
+	return chromedp.Tasks{
+		emulation.SetTimezoneOverride("UTC"),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(sheet).Do(ctx)
+			return err
+		}),
+	}
+}
+
+// timeless replaces the times on a page, which depend on when it is looked at.
+const timeless = `for (const time of document.querySelectorAll('time')) time.textContent = '9 min ago'`
+
+// window takes a picture of what the window shows, without its times.
 func window(picture *[]byte) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		if err := chromedp.Evaluate(timeless, nil).Do(ctx); err != nil {
+			return err
+		}
 		*picture, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatWebp).WithQuality(82).Do(ctx)
 		return err
 	})
@@ -49,7 +70,7 @@ func (p album) check(address, scheme string, width int, picture []byte) (string,
 	}
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return name + ": no such picture is kept: task pictures keeps it", p.show(name, picture)
+		return name + ": no such picture is kept: task console:pictures keeps it", p.show(name, picture)
 	}
 	if err != nil {
 		return "", err
@@ -61,7 +82,7 @@ func (p album) check(address, scheme string, width int, picture []byte) (string,
 	if part <= tolerance {
 		return "", nil
 	}
-	return fmt.Sprintf("%s: %.1f %% differs from the picture that is kept: if that is meant, task pictures keeps the new one", name, 100*part), p.show(name, picture)
+	return fmt.Sprintf("%s: %.1f %% differs from the picture that is kept: if that is meant, task console:pictures keeps the new one", name, 100*part), p.show(name, picture)
 }
 
 func (p album) show(name string, picture []byte) error {
