@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -92,7 +93,9 @@ func (p album) show(name string, picture []byte) error {
 	return os.WriteFile(filepath.Join(p.shots, name), picture, 0o644)
 }
 
-// nameOf makes a file name from the path and the query of a page's address.
+var digests = regexp.MustCompile(`[0-9a-f]{17,}`)
+
+// nameOf makes a file name from the path and the query of a page's address, with digests cut short.
 func nameOf(address string) string {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -103,12 +106,13 @@ func nameOf(address string) string {
 		path = "overview"
 	}
 	query, _ := url.QueryUnescape(at.RawQuery)
+	whole := digests.ReplaceAllStringFunc(path+"-"+query, func(digest string) string { return digest[:8] })
 	text := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {
 			return r
 		}
 		return '-'
-	}, strings.Trim(path+"-"+query, "-"))
+	}, strings.Trim(whole, "-"))
 	return text[:min(len(text), 80)]
 }
 

@@ -24,6 +24,7 @@ PAGES = [
     "infra/changelog/README.md",
     "infra/docs/**/*.md",
     "infra/docs/**/*.svg",
+    "infra/docs/**/*.webp",
 ]
 CODE = "https://github.com/stoker-ml/stoker/blob/main/"
 
