@@ -126,3 +126,46 @@ return out;`)
 		t.Errorf("%q of %d files", png, len(saved))
 	}
 }
+
+// TestBrowserSavesDrawings opens the menu of each drawing of a study, takes the pictures from it,
+// and copies a table.
+func TestBrowserSavesDrawings(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	page := "/study?pipeline=penguin&id=" + w.search(40)
+	w.sees(page, "39 completed of 40")
+	saved := on[struct {
+		Pictures map[string]string
+		Copied   string
+		Open     int
+		Focus    string
+	}](t, b, w.url+page, `
+const until = async holds => { while (!holds()) await new Promise(done => setTimeout(done, 20)); };
+const pictures = {}, blobs = [], made = URL.createObjectURL;
+URL.createObjectURL = blob => { blobs.push(blob); return made.call(URL, blob); };
+let copied = '';
+navigator.clipboard.writeText = async text => { copied = text; };
+await until(() => document.querySelector('[data-copy]:not([hidden])'));
+for (const button of document.querySelectorAll('[data-png]')) {
+  const menu = button.closest('details'), many = blobs.length;
+  menu.open = true;
+  button.click();
+  await until(() => blobs.length > many && !menu.open);
+  const image = await createImageBitmap(blobs.at(-1));
+  pictures[button.dataset.name] = blobs.at(-1).type + ' ' + image.width + 'x' + image.height;
+}
+const copy = document.querySelector('[data-copy]');
+copy.closest('details').open = true;
+copy.click();
+await until(() => copied && !copy.closest('details').open);
+return {pictures, copied, open: document.querySelectorAll('details.more[open]').length, focus: document.activeElement.getAttribute('aria-label') || ''};`)
+	for name, want := range map[string]string{
+		"slice-0.png": "image/png 680x440", "contour.png": "image/png 1120x800", "parallel-coordinates.png": "image/png 2200x600", "steps.png": "image/png 2200x600", "timeline.png": "image/png 2200x",
+	} {
+		if !strings.HasPrefix(saved.Pictures[name], want) {
+			t.Errorf("%s: %q, want %q", name, saved.Pictures[name], want)
+		}
+	}
+	if !strings.HasPrefix(saved.Copied, "parameter\tshare_of_variance") || saved.Open != 0 || saved.Focus != "Save importance" {
+		t.Errorf("%+v", saved)
+	}
+}

@@ -18,6 +18,7 @@ func (c *Console) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", toRuns)
 	mux.HandleFunc("GET /download", c.download)
 	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
+	mux.HandleFunc("GET /study/data.csv", c.studyData)
 	mux.HandleFunc("GET /trial/brief", c.trialBrief)
 	mux.HandleFunc("GET /trial/hyperparameters", c.trialHyperparameters)
 	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {

@@ -46,6 +46,14 @@ var columns = []struct {
 // CSV writes one row a trial below a header. Values and metrics are columns named with the prefixes
 // "values." and "metrics."; the cell of an inactive parameter is empty.
 func (r Report) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = r.WriteCSV(out) // Error returns it
+	out.Flush()
+	return out.Error()
+}
+
+// WriteCSV is CSV by a writer that has a delimiter of its own, and which it doesn't flush.
+func (r Report) WriteCSV(out *csv.Writer) error {
 	values, metrics := r.names()
 	var header []string
 	for _, c := range columns {
@@ -57,13 +65,15 @@ func (r Report) CSV(w io.Writer) error {
 	for _, name := range metrics {
 		header = append(header, "metrics."+name)
 	}
-	out := csv.NewWriter(w)
-	_ = out.Write(header) // Error returns it
-	for _, row := range r.Trials {
-		_ = out.Write(row.cells(values, metrics))
+	if err := out.Write(header); err != nil {
+		return err
 	}
-	out.Flush()
-	return out.Error()
+	for _, row := range r.Trials {
+		if err := out.Write(row.cells(values, metrics)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // names returns those of all values and metrics: values in the order of their first occurrence,

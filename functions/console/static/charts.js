@@ -225,7 +225,6 @@ class Plot {
       button('Picture as SVG', done(() => save(name + '.svg', new Blob([this.picture()], { type: 'image/svg+xml' })))),
       button('Picture as PNG', done(async () => save(name + '.png', await png(this.picture())))));
     menu.append(list);
-    menu.addEventListener('keydown', e => { if (e.key === 'Escape') { menu.open = false; menu.firstChild.focus(); e.stopPropagation(); } });
     return menu;
   }
   // csv has a row for each step and a column for each line: the values as they were reported.
@@ -265,6 +264,29 @@ function save(name, blob) {
   const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+// Menus of files that the server wrote.
+document.addEventListener('click', async e => {
+  const chosen = e.target.closest('[data-copy], [data-png]');
+  if (!chosen) return;
+  const answer = await fetch(chosen.dataset.copy || chosen.dataset.png), text = await answer.text();
+  if (answer.ok && chosen.dataset.copy) await navigator.clipboard.writeText(text);
+  else if (answer.ok) save(chosen.dataset.name, await png(sized(text)));
+  const menu = chosen.closest('details');
+  menu.open = false;
+  menu.firstElementChild.focus();
+});
+document.addEventListener('keydown', e => {
+  const menu = e.key === 'Escape' && e.target.closest('details.more[open]');
+  if (!menu) return;
+  menu.open = false;
+  menu.firstElementChild.focus();
+  e.stopImmediatePropagation();
+}, true);
+// sized gives a drawing the size of its own units, and the ground of the page's cards. It stays text: a page with this policy parses no style.
+function sized(text) {
+  const size = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(text), inUnits = `width="${size[1]}" height="${size[2]}"`;
+  return text.replace('<svg ', `<svg ${inUnits} `).replace('</style>', `</style><rect ${inUnits} fill="${colour('--card')}"/>`);
 }
 async function png(text) {
   const image = new Image();
@@ -321,6 +343,7 @@ const inSight = new IntersectionObserver(seen => {
 
 // prepare has the pictures below an element drawn once they are in sight.
 export function prepare(root) {
+  for (const copy of root.querySelectorAll('[data-copy]')) copy.hidden = !navigator.clipboard;
   for (const form of root.querySelectorAll('form.tools')) form.classList.add('enhanced');
   for (const place of root.querySelectorAll('[data-chart]')) if (!plots.has(place.id)) inSight.observe(place);
 }

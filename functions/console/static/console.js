@@ -5,7 +5,7 @@ const body = document.body, away = document.getElementById('away');
 // Pictures have scripts of their own, which are loaded with the first of them: charts, and drawings of studies.
 let charts, studies;
 async function picture(root) {
-  if (!charts && root.querySelector('[data-chart]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
+  if (!charts && root.querySelector('[data-chart], [data-png]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
   if (charts) charts.prepare(root);
   if (!studies && root.querySelector('[data-lines], [data-key], [data-brushes]')) studies = await import('/static/study.js?v=' + body.dataset.assets);
   if (studies) studies.prepare(root);

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"encoding/csv"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What a study's drawings are made of can be had as tables, without secrets.
+func TestTheTablesOfAStudyAreServed(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	study := "/study/data.csv?pipeline=penguin&id=" + w.search(40)
+	w.sees(strings.Replace(study, "/data.csv", "", 1), "39 completed of 40")
+	for of, want := range map[string]struct {
+		head string
+		rows int
+	}{
+		"trials":     {"trial,status,best,score,step", 40},
+		"steps":      {"trial,metric,step,value", 39},
+		"importance": {"parameter,share_of_variance,explained_alone,trials", 7},
+	} {
+		status, body, header := w.ask(http.MethodGet, study+"&of="+of, nil)
+		if status != http.StatusOK || header.Get("Content-Disposition") != `attachment; filename="`+of+`.csv"` || !strings.HasPrefix(body, want.head) {
+			t.Errorf("%s: %d, %v:\n%s", of, status, header, body)
+		}
+		rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+		if err != nil || len(rows) <= want.rows {
+			t.Errorf("%s has %d rows, want more than %d: %v", of, len(rows), want.rows, err)
+		}
+		if strings.Contains(body, "hunter2") {
+			t.Errorf("%s has a secret:\n%s", of, body)
+		}
+		_, tabs := w.get(study + "&as=tabs&of=" + of)
+		if !strings.HasPrefix(tabs, strings.ReplaceAll(want.head, ",", "\t")) {
+			t.Errorf("%s with tabs:\n%s", of, tabs)
+		}
+	}
+	if status, body := w.get(study + "&of=nothing"); status != http.StatusNotFound || !strings.Contains(body, "expected trials, steps or importance") {
+		t.Errorf("%d:\n%s", status, body)
+	}
+}
+
+// Every drawing of a study has its menu of files, whose links lead somewhere.
+func TestEveryDrawingOfAStudyCanBeSaved(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	for study, labels := range map[string][]string{
+		w.search(40):   {"importance", "score by parameter", "contour", "parallel coordinates", "intermediate values", "timeline"},
+		w.tradeOff(20): {"Pareto front", "importance", "timeline"},
+	} {
+		body := w.sees("/study?pipeline=penguin&id="+study, "Timeline")
+		for _, label := range labels {
+			if !strings.Contains(body, `aria-label="Save `+label+`"`) {
+				t.Errorf("%s has no menu of files", label)
+			}
+		}
+		links := regexp.MustCompile(`(?:href|data-png|data-copy)="(/study/(?:data.csv|picture.svg)[^"]*)"`).FindAllStringSubmatch(body, -1)
+		if len(links) < 3*len(labels) {
+			t.Errorf("%d links to files", len(links))
+		}
+		for _, link := range links {
+			if status, text := w.get(strings.ReplaceAll(link[1], "&amp;", "&")); status != http.StatusOK || text == "" {
+				t.Errorf("%s: %d", link[1], status)
+			}
+		}
+	}
+}
