@@ -150,9 +150,10 @@ var rules = archtest.Rules{
 		"functions/runs/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console/chart":            {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
-		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/console/chart functions/dispatch " +
+		"functions/console/preview":          {Imports: "compute/tfevents functions/admin/inspect functions/internal/mask", TestImports: "compute/data/tfrecord"},
+		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/admin/inspect functions/console/chart functions/console/preview functions/dispatch " +
 			"functions/runs/lineage functions/internal/filter functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
-			TestImports: "functions/internal/peer/peertest"},
+			TestImports: "functions/internal/peer/peertest compute/data/tfrecord"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +
 			"functions/admin/replay functions/runs functions/settings functions/internal/spelling " +
@@ -246,7 +247,7 @@ var rules = archtest.Rules{
 		{Path: "gorgonia.org/cu", Packages: "compute/nn/cuda/driver"},
 		{Path: "github.com/wamuir/graft", Packages: "compute/tf/tensor compute/tf/tensorbundle compute/tfevents compute/tf/savedmodel compute/tf/skew compute/tf/warmstart compute/tf/graph " +
 			"compute/tf/graphtest compute/tf/ops functions/admin/inspect",
-			TestImports: "compute/data/example compute/tf/transform functions/module/builtin"},
+			TestImports: "compute/data/example compute/tf/transform functions/console/preview functions/module/builtin"},
 		{Path: "github.com/parquet-go/parquet-go", Packages: "compute/data/examplegen"},
 		{Path: "github.com/google/flatbuffers", Packages: "compute/export/tflite"},
 		{Path: "github.com/goccy/go-yaml", Packages: "functions/pipeline functions/settings functions/stoker/terminal functions/pipeline/tfxdsl events/jetstream", TestImports: "events functions/stoker functions/telemetry infra/docs"},

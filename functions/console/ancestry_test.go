@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -30,6 +32,37 @@ func (w *world) folder(kind, address string, files map[string]string) events.Art
 		w.t.Fatal(err)
 	}
 	return events.Artifact{Type: kind, URI: address, Digest: listing.Digest}
+}
+
+// records returns a file of Examples: records with two features of three values.
+func (w *world) records() string {
+	w.t.Helper()
+	var file bytes.Buffer
+	out := tfrecord.NewGzipWriter(&file)
+	for range 3 {
+		// Features of a tf.Example in protocol buffer encoding: a map from names to lists of int64.
+		var features []byte
+		for _, name := range []string{"culmen_length_mm", "species"} {
+			entry := append([]byte{0x0a, byte(len(name))}, name...)
+			entry = append(entry, 0x12, 7, 0x1a, 5, 0x0a, 3, 1, 2, 3)
+			features = append(append(features, 0x0a, byte(len(entry))), entry...)
+		}
+		if err := out.Append(append([]byte{0x0a, byte(len(features))}, features...)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	return file.String()
+}
+
+// manyFiles puts a folder of 450 files into the store.
+func (w *world) manyFiles() {
+	w.t.Helper()
+	for i := range 450 {
+		w.shelve(fmt.Sprintf("s3://bkt/data/penguin/many/%04d-settings.json", i), `{"units": [8, 16, 32], "optimizer": {"name": "adam", "learning_rate": 0.001, "api_key": "hunter2"}}`)
+	}
 }
 
 // trainedFrom publishes the model of a run as a worker does: its files, its manifest, and the
@@ -75,8 +108,8 @@ func (w *world) descended() {
 		"metadata/schema.pbtxt": "feature { name: \"culmen_length_mm\" }", "transform_fn/saved_model.pb": "\x08\x01graph",
 	})
 	schema := w.folder("Schema", "s3://bkt/data/penguin/schema/17", map[string]string{"schema.pbtxt": "feature {}"})
-	train := w.folder("Examples", "s3://bkt/data/penguin/transformed_examples/17/Split-train", map[string]string{"part-0.gz": "rows"})
-	eval := w.folder("Examples", "s3://bkt/data/penguin/transformed_examples/17/Split-eval", map[string]string{"part-0.gz": "rows"})
+	train := w.folder("Examples", "s3://bkt/data/penguin/transformed_examples/17/Split-train", map[string]string{"part-0.gz": w.records()})
+	eval := w.folder("Examples", "s3://bkt/data/penguin/transformed_examples/17/Split-eval", map[string]string{"part-0.gz": w.records()})
 	model := map[string]string{"Format-Serving/saved_model.pb": "\x08\x01model", "Format-Serving/variables/variables.index": "index"}
 	base := w.trainedFrom("base", 1, model, graph, schema, train, eval)
 	w.trainedFrom("fine-tuned", 2, model, graph, train, eval, base)

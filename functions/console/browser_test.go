@@ -159,6 +159,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.publish(events.Event{ID: "x", Source: "/up", Pipeline: "nosuch", Run: "lost", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}})
 	w.deadLetterOne()
 	w.descended()
+	w.manyFiles()
 	study, tradeOff := w.search(trials), w.tradeOff(60)
 	w.shelve("s3://bkt/penguin/Trainer/model/"+digest[7:]+"/a1/Format-Serving/saved_model.pb", "a model")
 	w.eventually("all runs are known", func() bool { return len(w.model.snapshot()) >= runs })
@@ -179,6 +180,8 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
 		"/trial?pipeline=penguin&id=" + study + "&trial=12", "/trial?pipeline=penguin&id=" + study + "&trial=7",
 		"/pipeline?name=penguin", "/pipeline?name=nosuch", "/pipeline/remove?name=penguin", "/pipeline/rollback?name=penguin&revision=3", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead?by=letter", "/dead/ask?do=retry", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/artifact?ref=s3://bkt/penguin/Trainer/model/" + fmt.Sprintf("%064x", 1) + "/a1", "/artifact?ref=s3://bkt/data/penguin/many&page=2", "/artifact?ref=s3://bkt/data/penguin/many/0007-settings.json",
+		"/artifact?ref=s3://bkt/data/penguin/transformed_examples/17/Split-train/part-0.gz",
 		"/lineage?pipeline=penguin&run=run-0001", "/lineage?pipeline=penguin&run=fine-tuned", "/token", "/runs?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)

@@ -96,6 +96,7 @@ type record struct {
 	result   Result
 	params   Parameters // those of its search, or of its model
 	timeline *Timeline
+	artifacts
 }
 
 type admission struct {
@@ -149,8 +150,14 @@ func (x *Index) ApplyEvent(recorded events.Recorded) {
 	if r.since.IsZero() || recorded.Message.Stored.Before(r.since) {
 		r.since = recorded.Message.Stored
 	}
+	if output, ok := events.OutputOf(recorded.Event.Data); ok {
+		r.has(output)
+	}
 	switch data := recorded.Event.Data.(type) {
 	case *events.ModelTrained:
+		for _, input := range data.Inputs {
+			r.reads(input.URI)
+		}
 		r.last = r.last.Then(OutcomeOf(recorded))
 		r.result = Result{data.Finished.Sub(data.Started), data.Cached, data.Metrics, data.ModelRun}
 		r.params = parametersOf(data.Hyperparameters, data.Settings)
@@ -239,6 +246,9 @@ func (x *Index) applyJoin(entry events.Entry) {
 	r := x.record(Key{name, run})
 	r.join, r.damage = dispatch.DecodeJoin(entry)
 	r.joined, r.written = true, entry.Written
+	for _, event := range r.join.Events {
+		r.readsInputs(event.Inputs)
+	}
 	if x.opts.MaxRuns > 0 {
 		for i := range r.join.Events {
 			r.join.Events[i].Inputs = events.Inputs{}

@@ -222,6 +222,36 @@ func (l *looker) records(ctx context.Context, r *tfrecord.Reader, file string) e
 	}
 }
 
+// Limits of FirstFeatures.
+const (
+	firstRecords     = 20
+	firstRecordBytes = 1 << 20 // of one record, uncompressed
+)
+
+// FirstFeatures returns the features of the first records of a TFRecord file, of which it reads at
+// most limit bytes, and how many records these are. Of a file whose first record is neither a
+// tf.Example nor a tf.SequenceExample it returns 0 records; of one that is no TFRecord, an error.
+func FirstFeatures(name string, in io.Reader, limit int64) (features []Feature, records int, err error) {
+	r := tfrecord.NewReader(name, Options{Limit: limit}.budget().reader(in))
+	r.Limit(firstRecordBytes)
+	var set featureSet
+	for set.rows < firstRecords {
+		data, err := r.Next()
+		if err != nil && set.rows == 0 && err != io.EOF && !errors.Is(err, errLimit) && !errors.Is(err, tfrecord.ErrTooLong) {
+			return nil, 0, err
+		}
+		if err != nil {
+			break
+		}
+		row, _ := decodeRow(data)
+		if row == nil {
+			break
+		}
+		set.add(row, "", true)
+	}
+	return set.list(), set.rows, nil
+}
+
 // look records what a record is. All records are read, because an invalid one or one of another
 // type is a fault wherever it is.
 func (l *looker) look(data []byte, at string) {

@@ -51,6 +51,15 @@ const (
 	formatPrefix        = "Format-"
 )
 
+// KindOfNames returns the kind of a directory by the paths of its files, "" if they are ambiguous.
+func KindOfNames(paths []string) Kind {
+	s := &Source{}
+	for _, name := range paths {
+		s.Files = append(s.Files, File{Path: name})
+	}
+	return s.kindOfFolder()
+}
+
 // kindOfFolder returns the kind of a directory by the names in it, "" if they are ambiguous.
 func (s *Source) kindOfFolder() Kind {
 	has := s.has
