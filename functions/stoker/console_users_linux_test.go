@@ -27,7 +27,7 @@ var printedConsole = regexp.MustCompile(`console:? +(http://\S+)/`)
 func startUp(t *testing.T) page {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
-	return startPage(t, filepath.Join(t.TempDir(), "data"), "up", "--slots", "0", "--console", "127.0.0.1:0")
+	return startPage(t, filepath.Join(t.TempDir(), "data"), "up", "--slots", "0", "--console-listen", "127.0.0.1:0")
 }
 
 // startPage runs a command with a console until the test ends.
@@ -210,7 +210,7 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 		}
 	}
 	write("the-first-token-of-all")
-	p := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--token-file", file)
+	p := startPage(t, stack.dataDir, "console", "--console-listen", "127.0.0.1:0", "--token-file", file)
 	for _, path := range []string{"/runs", "/dead", "/live/runs", "/metrics"} {
 		answer := peertest.Send(t, peertest.Request{URL: p.url + path, Open: true})[0]
 		if answer.Status != http.StatusForbidden && answer.Status != http.StatusUnauthorized {
@@ -227,7 +227,7 @@ func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
 	write("the-second-token-of-all")
 	p.endsSoon(session)
 	// As in the chart, behind a port-forward.
-	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open")
+	open := startPage(t, stack.dataDir, "console", "--console-listen", "127.0.0.1:0", "--read-only", "--open")
 	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/runs"})[0]; answer.Status != http.StatusOK {
 		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
 	}

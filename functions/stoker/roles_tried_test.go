@@ -46,7 +46,7 @@ func triedCommands() map[string]deed {
 		"dispatch":       {stays: true, args: "-v --listen 127.0.0.1:0"},
 		"bridge":         {stays: true, args: "-v --listen 127.0.0.1:0"},
 		"notify":         {stays: true, args: "-v --listen 127.0.0.1:0 --url http://127.0.0.1:1"},
-		"console":        {stays: true, args: "-v --listen 127.0.0.1:0", also: also(bridge, dispatcher, exporter, worker)},
+		"console":        {stays: true, args: "-v --console-listen 127.0.0.1:0", also: also(bridge, dispatcher, exporter, worker)},
 		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(bridge, dispatcher, exporter, worker)},
 		"lineage export": {args: "--to -", also: also(bridge, console, dispatcher, worker)},
 		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},

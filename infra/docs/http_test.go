@@ -26,7 +26,7 @@ func TestTheCommandsOfThePageOnHTTPDoWhatItSays(t *testing.T) {
 	}
 	bin := filepath.Dir(builtStoker(t))
 	page := strings.ReplaceAll(read(t, "http.md"), "127.0.0.1:8791", freeAddress(t))
-	blocks, err := readmetest.Parse("http.md", strings.ReplaceAll(page, "$ stoker up\n", "$ stoker up --console off\n"))
+	blocks, err := readmetest.Parse("http.md", strings.ReplaceAll(page, "$ stoker up\n", "$ stoker up --console-listen off\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

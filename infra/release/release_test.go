@@ -77,7 +77,7 @@ func starts(t *testing.T, program string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	home := t.TempDir()
-	up := exec.CommandContext(ctx, program, "up", "--data", filepath.Join(home, "data"), "--console", "off")
+	up := exec.CommandContext(ctx, program, "up", "--data", filepath.Join(home, "data"), "--console-listen", "off")
 	up.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	up.Cancel = func() error { return up.Process.Signal(os.Interrupt) }
 	up.WaitDelay = time.Minute

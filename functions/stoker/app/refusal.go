@@ -69,7 +69,24 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	return spelling.Suggestion("--"+unknown, known)
+	if near := spelling.Suggestion("--"+unknown, known); near != "" {
+		return near
+	}
+	return partMeant(unknown, known)
+}
+
+// partMeant returns the only flag of which an unknown one is the first or the last words.
+func partMeant(unknown string, known []string) string {
+	var meant []string
+	for _, flag := range known {
+		if strings.HasPrefix(flag, "--"+unknown+"-") || strings.HasSuffix(flag, "-"+unknown) {
+			meant = append(meant, flag)
+		}
+	}
+	if len(meant) != 1 {
+		return ""
+	}
+	return "; did you mean " + meant[0] + "?"
 }
 
 // otherWords are commands of other tools, with the one that does it here.

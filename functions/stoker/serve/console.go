@@ -25,6 +25,9 @@ import (
 // consoleTokenEnv is the environment variable with the console's token.
 const consoleTokenEnv = "STOKER_CONSOLE_TOKEN"
 
+// consoleListen is the flag for the console's address; --listen is that of probes alone.
+const consoleListen = "console-listen"
+
 // DefaultConsole is the console's address: on loopback.
 const DefaultConsole = "127.0.0.1:8790"
 
@@ -57,8 +60,8 @@ func newConsole(a *app.App) *cobra.Command {
 		Long: "Serves a web page that shows runs and what they wait for, live loss and metrics, studies, the lineage of models,\n" +
 			"pipelines and dead letters. `stoker up` serves it too.\n\n" +
 			"It listens on loopback, where processes of the same user can read without a token (on Linux; other systems don't report the owner of a\n" +
-			"connection). Other users of the machine, clients behind a proxy, and all clients at another address (--listen 0.0.0.0:8790)\n" +
-			"need the token to read, unless --open is given. Every browser needs it to retry, pause and cancel. It comes from " + consoleTokenEnv + " or from\n" +
+			"connection). Other users of the machine, clients behind a proxy, and all clients at another address\n" +
+			"(--console-listen 0.0.0.0:8790) need the token to read, unless --open is given. Every browser needs it to retry, pause and cancel. It comes from " + consoleTokenEnv + " or from\n" +
 			"--token-file; otherwise a new token is printed. Beyond loopback, set --host to the name that browsers use for the console and\n" +
 			"put a TLS proxy in front that sends X-Forwarded-Proto.\n\n" +
 			"Entering the token starts a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
@@ -66,19 +69,19 @@ func newConsole(a *app.App) *cobra.Command {
 			"/healthz and /readyz need no token, for probes; /metrics, in Prometheus's format, is served to readers and to clients that send the\n" +
 			"token as `Authorization: Bearer`. STOKER_LISTEN is an address that serves only these three.",
 		Example: "  stoker console\n" +
-			"  stoker console --listen 0.0.0.0:8790 --host stoker.example.org --token-file token",
+			"  stoker console --console-listen 0.0.0.0:8790 --host stoker.example.org --token-file token",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()
 			if err != nil {
 				return err
 			}
-			if err := app.Address("listen", f.listen, ""); err != nil {
+			if err := app.Address(consoleListen, f.listen, ""); err != nil {
 				return err
 			}
 			listener, err := net.Listen("tcp", f.listen)
 			if err != nil {
-				return app.InUse("listen", f.listen, "give another address, 127.0.0.1:0 for a free port", err)
+				return app.InUse(consoleListen, f.listen, "give another address, 127.0.0.1:0 for a free port", err)
 			}
 			defer listener.Close()
 			readers := readers(listener.Addr(), f.open)
@@ -98,12 +101,12 @@ func newConsole(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", DefaultConsole, "address and port")
+	cmd.Flags().StringVar(&f.listen, consoleListen, DefaultConsole, "address of the console")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else a new token")
 	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers use for it, in addition to loopback")
 	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "accept no token, so that nobody can retry, pause or cancel")
 	cmd.Flags().BoolVar(&f.open, "open", false, "let all clients read without the token")
-	app.SetElsewhere(cmd, "listen", settings.ConsoleListen)
+	app.SetElsewhere(cmd, consoleListen, settings.ConsoleListen)
 	app.SetElsewhere(cmd, "host", settings.ConsoleHosts)
 	return cmd
 }

@@ -52,7 +52,7 @@ func newUp(a *app.App) *cobra.Command {
 				err = errors.Join(err, app.CheckCompute())
 			}
 			if consoleAt != noConsole {
-				err = errors.Join(err, app.Address("console", consoleAt, "; or off"))
+				err = errors.Join(err, app.Address(consoleListen, consoleAt, "; or off"))
 			}
 			if err != nil {
 				return err
@@ -63,16 +63,17 @@ func newUp(a *app.App) *cobra.Command {
 			self := operated{app: a, what: "up", listen: *listen, page: consoleAt != noConsole}
 			return self.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				options.Telemetry = o.Telemetry
-				return runUp(ctx, a, o, options, ConsoleAddress{consoleAt, !cmd.Flags().Changed("console")})
+				return runUp(ctx, a, o, options, ConsoleAddress{consoleAt, consoleAt == DefaultConsole && !cmd.Flags().Changed(consoleListen)})
 			})
 		},
 	}
 	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: the previous one if it is free, else any")
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: the previous one if it is free, else any")
-	cmd.Flags().StringVar(&consoleAt, "console", DefaultConsole, "address of the console; by default another loopback port if this one is in use; off: no console")
+	cmd.Flags().StringVar(&consoleAt, consoleListen, DefaultConsole, "address of the console; by default another loopback port if this one is in use; off: no console")
 	warm.Add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "concurrent jobs; 0: none, for separate workers")
 	app.SetElsewhere(cmd, "slots", settings.WorkerSlots)
+	app.SetElsewhere(cmd, consoleListen, settings.ConsoleListen)
 	withBridge = upBridge(cmd)
 	listen = listenFlag(cmd)
 	return cmd
@@ -138,7 +139,7 @@ func Announce(a *app.App, stack *stack.Stack, console, token string) {
 	fmt.Fprintln(a.Notes(), "  Ctrl-C stops it; the data stays")
 }
 
-// noConsole is the value of --console for none.
+// noConsole is the value of --console-listen for none.
 const noConsole = "off"
 
 // ConsoleAddress is where a console listens: movable to another port if it is the default that
@@ -186,7 +187,7 @@ func (c ConsoleAddress) listen(a *app.App) (net.Listener, error) {
 		return listener, nil
 	}
 	if !c.movable {
-		return nil, app.InUse("console", c.address, "give another address, 127.0.0.1:0 for a free port, or off", err)
+		return nil, app.InUse(consoleListen, c.address, "give another address, 127.0.0.1:0 for a free port, or off", err)
 	}
 	host, _, _ := net.SplitHostPort(c.address)
 	if listener, err = net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {

@@ -100,7 +100,7 @@ func (t tracer) stoker(ctx context.Context, args ...string) *exec.Cmd {
 
 // withUp runs the local stack, with the demo's data in its store.
 func (t tracer) withUp(ctx context.Context, do func(up *os.Process) error) error {
-	cmd := t.stoker(ctx, "up", "--console", "off")
+	cmd := t.stoker(ctx, "up", "--console-listen", "off")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
