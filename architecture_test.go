@@ -135,6 +135,8 @@ var rules = archtest.Rules{
 		"functions/runs": {Imports: "events functions/dispatch functions/dispatch/join functions/internal/mask functions/pipeline", TestImports: "events/bustest"},
 		// Filters, orders and pages of runs.
 		"functions/runs/list": {Imports: "functions/internal/filter functions/internal/mask functions/internal/spelling functions/runs"},
+		// Workers, as they report themselves.
+		"functions/runs/workers": {Imports: "events", TestImports: "events/bustest"},
 		// What a manifest says of its execution.
 		"functions/runs/result": {Imports: "compute/tf/drift compute/tune events storage"},
 		"functions/runs/watch":  {Imports: "events functions/dispatch functions/dispatch/join functions/runs", TestImports: "events/bustest"},
@@ -150,9 +152,11 @@ var rules = archtest.Rules{
 		"functions/runs/studies":             {Imports: "events compute/tune", TestImports: "compute/tune/space events/bustest"},
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console/chart":            {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
-		"functions/console/preview":          {Imports: "compute/tfevents functions/admin/inspect functions/internal/mask", TestImports: "compute/data/tfrecord"},
-		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/admin/inspect functions/console/chart functions/console/preview functions/dispatch " +
-			"functions/runs/lineage functions/internal/filter functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies",
+		// What the console's first page shows of runs.
+		"functions/console/overview": {Imports: "functions/admin/replay functions/internal/filter functions/internal/mask functions/runs functions/runs/workers", TestImports: "events functions/runs/list"},
+		"functions/console/preview":  {Imports: "compute/tfevents functions/admin/inspect functions/internal/mask", TestImports: "compute/data/tfrecord"},
+		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/admin/inspect functions/console/chart functions/console/overview functions/console/preview functions/dispatch " +
+			"functions/runs/lineage functions/internal/filter functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies functions/runs/workers",
 			TestImports: "functions/internal/peer/peertest compute/data/tfrecord"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -270,4 +271,96 @@ func (c *Console) addSparks(list []runLine) {
 			list[i].Spark = cmp.Or(c.sparks.of(ref.String()), list[i].Spark)
 		}
 	}
+}
+
+// poll keeps an answer of the bus that pages show, and asks again while they do. A page never waits
+// long for it, also while the bus is away.
+type poll[V any] struct {
+	ask    func(context.Context) (V, error)
+	now    func() time.Time
+	wanted chan struct{} // has an item if a page wants the answer
+
+	mu     sync.Mutex
+	last   polled[V]
+	answer chan struct{} // closed with the next answer
+}
+
+// polled is the last answer. With an error, it is the last one before.
+type polled[V any] struct {
+	Value V
+	Err   error
+	Known bool // there was an answer without an error
+	at    time.Time
+}
+
+// Times of a poll.
+const (
+	pollFresh   = 4 * time.Second        // a page waits for an answer that is older
+	pollPatient = 200 * time.Millisecond // for so long
+	pollPause   = 2 * time.Second        // between two answers
+	pollLongest = 30 * time.Second       // that the bus may take
+)
+
+func newPoll[V any](now func() time.Time, ask func(context.Context) (V, error)) *poll[V] {
+	return &poll[V]{ask: ask, now: now, wanted: make(chan struct{}, 1), answer: make(chan struct{})}
+}
+
+// read returns the last answer, and sees to it that there is a newer one soon.
+func (p *poll[V]) read(ctx context.Context) polled[V] {
+	select {
+	case p.wanted <- struct{}{}:
+	default:
+	}
+	p.mu.Lock()
+	last, next := p.last, p.answer
+	p.mu.Unlock()
+	if age := p.now().Sub(last.at); !last.at.IsZero() && age >= 0 && age < pollFresh {
+		return last
+	}
+	timer := time.NewTimer(pollPatient)
+	defer timer.Stop()
+	select {
+	case <-next:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// run asks while answers are wanted, until ctx ends. It calls changed when the answer is another
+// one.
+func (p *poll[V]) run(ctx context.Context, changed func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wanted:
+		}
+		asking, cancel := context.WithTimeout(ctx, pollLongest)
+		value, err := p.ask(asking)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if p.note(value, err) {
+			changed()
+		}
+		if !sleep(ctx, pollPause) {
+			return
+		}
+	}
+}
+
+func (p *poll[V]) note(value V, err error) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.last
+	if p.last.Err, p.last.at = err, p.now(); err == nil {
+		p.last.Value, p.last.Known = value, true
+	}
+	close(p.answer)
+	p.answer = make(chan struct{})
+	return (err == nil) != (before.Err == nil) || !before.Known || !reflect.DeepEqual(before.Value, p.last.Value)
 }

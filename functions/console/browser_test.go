@@ -144,6 +144,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.apply(penguin)
 	w.apply(strings.Replace(penguin, "penguin", "taxi-tips", 1))
 	w.giveUp("given-up")
+	w.fleet()
 	for i := range 12 {
 		w.logRun(fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i), float64(i*7%12)/12)
 	}
@@ -174,6 +175,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.sees("/runs", `class="spark"`)
 	last := fmt.Sprintf("run-%04d", (runs-1)/7*7)
 	for _, path := range []string{
+		"/", "/workers", "/workers?q=cpu&sort=-slots", "/workers/gpu-node-1-k3f9qz", "/workers/worker-a-k3f9qz",
 		"/runs", "/runs?q=run-00+state%3Dtrained+accuracy+%3E+0.95&sort=-metric.accuracy&columns=state&columns=loss&columns=model&columns=cached&columns=started&columns=updated&columns=metric.accuracy&columns=param.learning_rate",
 		"/runs?q=state%3Dfailed+accurcy+%3E+0.9", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",

@@ -1,3 +1,12 @@
+// Package console serves the web pages of one Stoker: an overview, runs as they progress, their
+// curves, studies, the lineage of models, pipelines, workers and dead letters. It serves HTML that
+// is made here, and loads nothing from elsewhere; pages work without JavaScript, and with it follow
+// changes by server-sent events.
+//
+// A follower keeps what the pages need in memory (model), rebuilt from the bus at every start. A
+// page is a function of that, and of the log, the studies and the store for the one thing that it
+// shows. guard decides what a client may do (caller): clients of Options.Readers may read, and a
+// session, which a browser gets for the token, may read and act. Read Console first.
 package console
 
 import (
@@ -13,8 +22,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/overview"
 	"github.com/stoker-ml/stoker/functions/internal/peer"
-	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -48,11 +58,16 @@ type Console struct {
 	studies *studyBook
 	curves  *curveBook
 	logs    *logBook
-	pages   *template.Template
-	shared  *shared
-	sparks  *sparkBook
-	batches *batches
-	sources *book[revisionKey, *sourceView]
+	workers *workers.Watch
+	queues  *poll[[]events.QueueState]
+	running *poll[[]summary] // studies
+	// What the first page shows of runs.
+	overview *overview.Book
+	pages    *template.Template
+	shared   *shared
+	sparks   *sparkBook
+	batches  *batches
+	sources  *book[revisionKey, *sourceView]
 	// Confusion matrices by address, and configurations of runs that have ended.
 	confusions *book[string, *confusionView]
 	configured *book[key, map[string]string]
@@ -87,8 +102,10 @@ func New(opts Options) (*Console, error) {
 	c.batches, c.sources = newBatches(), newBook[revisionKey, *sourceView](maxSources)
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
-	c.sparks = newSparkBook(c.curves.read, func() { c.model.Change(func(*runs.Index) {}) })
+	c.sparks = newSparkBook(c.curves.read, c.redraw)
 	c.confusions, c.configured = newBook[string, *confusionView](maxLogged), newBook[key, map[string]string](maxLogged)
+	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewBook(min(overviewFresh, opts.Quietest))
+	c.queues, c.running = newPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), newPoll(opts.Now, c.runningStudies)
 	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))

@@ -103,17 +103,6 @@ func TestAFailureIsShownWithItsLogAndWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfTheFormerListLeadsToIt(t *testing.T) {
-	t.Parallel()
-	w := setup(t, nil)
-	for path, want := range map[string]string{"/": "/runs", "/?q=a+b&state=trained": "/runs?q=a+b&state=trained", "/?then=//evil.example": "/runs?then=//evil.example"} {
-		status, _, header := w.ask(http.MethodGet, path, nil)
-		if status != http.StatusSeeOther || header.Get("Location") != want {
-			t.Errorf("%s: %d to %q", path, status, header.Get("Location"))
-		}
-	}
-}
-
 func TestRunsAreFound(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

@@ -45,6 +45,9 @@ func (c *Console) follow(ctx context.Context) error {
 		More: map[string]func(context.Context) error{
 			events.StreamDead: c.model.followDead,
 			"sparks":          func(ctx context.Context) error { c.sparks.run(ctx); return nil },
+			"queues":          func(ctx context.Context) error { c.queues.run(ctx, c.redraw); return nil },
+			"studies":         func(ctx context.Context) error { c.running.run(ctx, c.redraw); return nil },
+			"workers":         func(ctx context.Context) error { return c.workers.Follow(ctx, c.opts.Bus, c.redraw) },
 			"batches":         c.runBatches,
 		},
 		Away: func(part string, err error) {
@@ -52,6 +55,9 @@ func (c *Console) follow(ctx context.Context) error {
 		},
 	})
 }
+
+// redraw lets pages that follow show what has changed outside of the model.
+func (c *Console) redraw() { c.model.Change(func(*runs.Index) {}) }
 
 // progress adds a report. If its run is unknown, the run's event has not arrived yet, or the run
 // was dropped.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -15,7 +14,6 @@ func (c *Console) routes() http.Handler {
 			mux.HandleFunc("GET /live"+path, c.live(p))
 		}
 	}
-	mux.HandleFunc("GET /{$}", toRuns)
 	mux.HandleFunc("GET /download", c.download)
 	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
 	mux.HandleFunc("GET /study/data.csv", c.studyData)
@@ -34,13 +32,6 @@ func (c *Console) routes() http.Handler {
 		c.refuse(w, r, http.StatusNotFound, "There is no such page.")
 	})
 	return c.guard(limited(mux))
-}
-
-// toRuns sends a browser from the console's root to the list of runs, with the query of an address
-// that was kept from when the list was there.
-func toRuns(w http.ResponseWriter, r *http.Request) {
-	to := url.URL{Path: "/runs", RawQuery: r.URL.RawQuery}
-	http.Redirect(w, r, to.RequestURI(), http.StatusSeeOther)
 }
 
 // maxForm limits a request's body: no form has more than a token.
@@ -74,6 +65,7 @@ func (c *Console) page(p page) http.HandlerFunc {
 // allPages returns the pages by path.
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
+		"/{$}": c.overviewPage(), "/workers": c.workersPage(), "/workers/{id}": c.workerPage(),
 		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(), "/trial": c.trialPage(),
 		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/pipeline/rollback": c.rollbackPage(), "/pipeline/remove": c.removePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),

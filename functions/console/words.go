@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -146,17 +147,17 @@ func quoted(word string) string {
 // stateMark returns a symbol before a state, so that the color alone does not distinguish it.
 func stateMark(state string) string {
 	switch state {
-	case runs.Running, runs.Tuning:
+	case runs.Running, runs.Tuning, string(events.WorkerAlive):
 		return "▶"
 	case runs.Trained, studyDone, string(report.StateCompleted):
 		return "✓"
 	case runs.Failed, runs.Unclear:
 		return "✕"
-	case runs.Cancelled, runs.Expired, string(report.StateCutShort):
+	case runs.Cancelled, runs.Expired, string(report.StateCutShort), string(events.WorkerGone):
 		return "■"
-	case string(report.StateStopped):
+	case string(report.StateStopped), string(events.WorkerDraining):
 		return "◐"
-	case string(report.StateConstrained):
+	case string(report.StateConstrained), string(events.WorkerIsLate):
 		return "△"
 	case string(report.StateInfeasible):
 		return "∅"
@@ -173,3 +174,4 @@ func stateMark(state string) string {
 func (l runLine) Line() runLine               { return l }
 func (l deadLetterLine) Line() deadLetterLine { return l }
 func (l pipelineLine) Line() pipelineLine     { return l }
+func (l workerLine) Line() workerLine         { return l }

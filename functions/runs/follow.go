@@ -299,6 +299,13 @@ func (w *Watch) View(do func(*Index)) {
 	do(w.index)
 }
 
+// Version counts the changes.
+func (w *Watch) Version() uint64 {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.version
+}
+
 // Changed returns a channel that is closed with the next change.
 func (w *Watch) Changed() <-chan struct{} {
 	w.mu.RLock()
