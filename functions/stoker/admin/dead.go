@@ -103,11 +103,8 @@ func listDead(ctx context.Context, a *app.App, only deadFilter) error {
 		if err != nil {
 			return err
 		}
-		names := make([]string, len(deadLetters))
-		for i, d := range deadLetters {
-			names[i] = strconv.FormatUint(d.Number, 10)
-		}
-		return a.PrintList(app.Listing{Lines: deadLetters, Names: names, None: "no dead letters", Table: func(w io.Writer, _ bool) { deadTable(w, deadLetters) }})
+		name := func(d replay.DeadLetter) string { return strconv.FormatUint(d.Number, 10) }
+		return app.PrintList(a, app.Listing[replay.DeadLetter]{Items: deadLetters, Name: name, Columns: deadColumns, None: "no dead letters"})
 	})
 }
 
@@ -130,22 +127,22 @@ func newDeadGroups(a *app.App) *cobra.Command {
 					return err
 				}
 				groups := replay.Groups(deadLetters)
-				names := make([]string, len(groups))
 				for i := range groups {
 					groups[i].Reason = mask.Text(groups[i].Reason)
-					names[i] = groups[i].ID
 				}
-				return a.PrintList(app.Listing{Lines: groups, Names: names, Table: func(w io.Writer, _ bool) { deadGroupsTable(w, groups) }})
+				return app.PrintList(a, app.Listing[replay.Group]{Items: groups, Name: func(g replay.Group) string { return g.ID }, Columns: deadGroupColumns})
 			})
 		},
 	}
 }
 
-func deadGroupsTable(w io.Writer, groups []replay.Group) {
-	terminal.Row(w, "GROUP", "COUNT", "NEWEST", "KIND", "PIPELINES", "REASON")
-	for _, g := range groups {
-		terminal.Row(w, g.ID, g.Count, g.Last.Local().Format(time.DateTime), g.Kind, strings.Join(g.Pipelines, ", "), g.Reason)
-	}
+var deadGroupColumns = []app.Column[replay.Group]{
+	{Head: "GROUP", Of: func(g replay.Group) any { return g.ID }},
+	{Head: "COUNT", Of: func(g replay.Group) any { return g.Count }},
+	{Head: "NEWEST", Of: func(g replay.Group) any { return g.Last.Local().Format(time.DateTime) }},
+	{Head: "KIND", Of: func(g replay.Group) any { return g.Kind }},
+	{Head: "PIPELINES", Of: func(g replay.Group) any { return strings.Join(g.Pipelines, ", ") }},
+	{Head: "REASON", Of: func(g replay.Group) any { return g.Reason }},
 }
 
 func newDeadShow(a *app.App) *cobra.Command {
@@ -188,12 +185,14 @@ func parseNumbers(args []string) ([]uint64, error) {
 	return numbers, nil
 }
 
-func deadTable(w io.Writer, deadLetters []replay.DeadLetter) {
-	terminal.Row(w, "NUMBER", "SINCE", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
-	for _, line := range deadLetters {
-		terminal.Row(w, line.Number, line.Stored.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
-			line.DeadLetter.Reason.Kind, runs.FirstLine(line.DeadLetter.Reason.Message))
-	}
+var deadColumns = []app.Column[replay.DeadLetter]{
+	{Head: "NUMBER", Of: func(d replay.DeadLetter) any { return d.Number }},
+	{Head: "SINCE", Of: func(d replay.DeadLetter) any { return d.Stored.Local().Format(time.DateTime) }},
+	{Head: "PIPELINE", Of: func(d replay.DeadLetter) any { return d.Pipeline }},
+	{Head: "RUN", Of: func(d replay.DeadLetter) any { return d.Run }},
+	{Head: "FROM", Of: func(d replay.DeadLetter) any { return d.From() }},
+	{Head: "KIND", Of: func(d replay.DeadLetter) any { return d.DeadLetter.Reason.Kind }},
+	{Head: "REASON", Of: func(d replay.DeadLetter) any { return runs.FirstLine(d.DeadLetter.Reason.Message) }},
 }
 
 // shownBody returns a message's body for display, without its secrets: a job holds its whole

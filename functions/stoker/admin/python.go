@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,7 +149,7 @@ func newPythonList(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list",
 		Annotations: app.Info{Role: app.NoRole, Output: app.List,
-			Always: "dir interpreter python created used bytes current default", Optional: "kind base requirements lock",
+			Names: "the folder's base name", Always: "dir interpreter python created used bytes current default", Optional: "kind base requirements lock",
 		}.Annotations(),
 		Short:   "List the Python environments that Stoker created",
 		Long:    "Lists the Python environments that Stoker created, with their size and the pipelines that use them.",
@@ -159,7 +160,8 @@ func newPythonList(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Print(lines, func(w io.Writer) { environmentsTable(w, lines) })
+			name := func(l EnvironmentLine) string { return filepath.Base(l.Dir) }
+			return app.PrintList(a, app.Listing[EnvironmentLine]{Items: lines, Name: name, Columns: environmentColumns})
 		},
 	}
 }
@@ -190,15 +192,13 @@ func listEnvironments(a *app.App) ([]EnvironmentLine, error) {
 	return lines, nil
 }
 
-func environmentsTable(w io.Writer, lines []EnvironmentLine) {
-	terminal.Row(w, "KIND", "PYTHON", "MB", "LAST USED", "FOR", "INTERPRETER")
-	for _, l := range lines {
-		kind := string(l.Kind)
-		if kind == "" {
-			kind = "requirements"
-		}
-		terminal.Row(w, kind, l.Python, l.Bytes/1e6, daysAgo(l.Used, time.Now()), l.user(), l.Interpreter)
-	}
+var environmentColumns = []app.Column[EnvironmentLine]{
+	{Head: "KIND", Of: func(l EnvironmentLine) any { return cmp.Or(string(l.Kind), "requirements") }},
+	{Head: "PYTHON", Of: func(l EnvironmentLine) any { return l.Python }},
+	{Head: "MB", Of: func(l EnvironmentLine) any { return l.Bytes / 1e6 }},
+	{Head: "LAST USED", Of: func(l EnvironmentLine) any { return daysAgo(l.Used, time.Now()) }},
+	{Head: "FOR", Of: func(l EnvironmentLine) any { return l.user() }},
+	{Head: "INTERPRETER", Of: func(l EnvironmentLine) any { return l.Interpreter }},
 }
 
 // user returns the purpose of an environment.

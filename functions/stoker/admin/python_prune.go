@@ -25,8 +25,8 @@ func newPythonRemove(a *app.App) *cobra.Command {
 		Use:         "remove ENVIRONMENT...",
 		Annotations: app.Info{Role: app.NoRole}.Annotations(),
 		Short:       "Remove Python environments that Stoker created",
-		Long: "Removes environments that `stoker python list` lists, named by folder, by the folder's base name or by interpreter. Modules that are\n" +
-			"running in one of them fail. It refuses to remove other environments.",
+		Long: "Removes environments that `stoker python list` lists, named by folder, by the folder's base name or the beginning of that, or by\n" +
+			"interpreter. Modules that are running in one of them fail. It refuses to remove other environments.",
 		Example: "  stoker python remove ~/venv",
 		Args:    app.AtLeastOne("an environment"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -50,17 +50,17 @@ func newPythonRemove(a *app.App) *cobra.Command {
 	}
 }
 
-// chosenEnvironment returns the environment that a user names by its folder, the last part of that,
-// or its interpreter.
+// chosenEnvironment returns the environment that a user names by its folder, the last part of that
+// or its beginning, or its interpreter.
 func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
 	path, err := filepath.Abs(named)
 	if err != nil {
 		return python.Made{}, err
 	}
-	for _, made := range all {
-		if made.Dir == path || made.Interpreter == path || filepath.Base(made.Dir) == named {
-			return made, nil
-		}
+	base := func(made python.Made) string { return filepath.Base(made.Dir) }
+	made, found, err := app.Pick(all, named, "environments", base, func(made python.Made) bool { return made.Dir == path || made.Interpreter == path })
+	if found || err != nil {
+		return made, err
 	}
 	return python.Made{}, exit.NotFound(fmt.Errorf("%s is not an environment that Stoker created: `stoker python list` lists those", named))
 }

@@ -225,31 +225,6 @@ func (a *App) Print(v any, table func(w io.Writer)) error {
 	return terminal.Print(a.Stdout, a.Output, v, table)
 }
 
-// Listing is a list that a command prints. Its lines have names, as Info.Names says.
-type Listing struct {
-	Lines any // for programs
-	Names []string
-	Table func(w io.Writer, wide bool)
-	None  string // note for people about an empty list: why it is, or what fills it
-}
-
-// PrintList writes a list in the selected format.
-func (a *App) PrintList(l Listing) error {
-	if len(l.Names) == 0 && l.None != "" && !a.ForPrograms() {
-		defer fmt.Fprintln(a.Notes(), terminal.Line(l.None))
-	}
-	switch a.Output {
-	case terminal.Name:
-		for _, name := range l.Names {
-			fmt.Fprintln(a.Stdout, terminal.Line(name))
-		}
-		return nil
-	case terminal.Wide:
-		return terminal.Print(a.Stdout, terminal.Table, l.Lines, func(w io.Writer) { l.Table(w, true) })
-	}
-	return a.Print(l.Lines, func(w io.Writer) { l.Table(w, false) })
-}
-
 // Fit shortens a name that is wider than a column of a table should be, on a terminal only: a pipe
 // gets all of it.
 func (a *App) Fit(name string) string {

@@ -84,12 +84,8 @@ func addModels(a *app.App, cmd *cobra.Command) {
 			if limit > 0 {
 				models = models[:min(len(models), limit)]
 			}
-			names := make([]string, len(models))
-			for i, m := range models {
-				names[i] = m.Model
-			}
 			none := a.NoneOf(ctx, bus, "models", pipelineName)
-			return a.PrintList(app.Listing{Lines: models, Names: names, None: none, Table: func(w io.Writer, wide bool) { modelsTable(a, w, models, wide) }})
+			return app.PrintList(a, app.Listing[modelLine]{Items: models, Name: func(m modelLine) string { return m.Model }, Columns: modelColumns(a), None: none})
 		})
 	}
 	a.AddPipelineFlag(cmd, &pipelineName, "only models of this pipeline")
@@ -182,18 +178,17 @@ func ListModels(ctx context.Context, bus events.EventLog, query events.Query) ([
 	return models, nil
 }
 
-func modelsTable(a *app.App, w io.Writer, models []modelLine, wide bool) {
-	head := []any{"PIPELINE", "RUN", "METRIC", "FORMATS", "AGE", "MODEL"}
-	if wide {
-		head = append(head, "FINISHED", "DIGEST", "METRICS")
-	}
-	terminal.Row(w, head...)
-	for _, m := range models {
-		cells := []any{a.Fit(m.Pipeline), a.Fit(m.Run), runs.MainMetric(m.Metrics), formatsLine(m.Formats), terminal.Ago(time.Since(m.Finished)), m.Model}
-		if wide {
-			cells = append(cells, terminal.Time(m.Finished), m.Digest, runs.Metrics(m.Metrics))
-		}
-		terminal.Row(w, cells...)
+func modelColumns(a *app.App) []app.Column[modelLine] {
+	return []app.Column[modelLine]{
+		{Head: "PIPELINE", Of: func(m modelLine) any { return a.Fit(m.Pipeline) }},
+		{Head: "RUN", Of: func(m modelLine) any { return a.Fit(m.Run) }},
+		{Head: "METRIC", Of: func(m modelLine) any { return runs.MainMetric(m.Metrics) }},
+		{Head: "FORMATS", Of: func(m modelLine) any { return formatsLine(m.Formats) }},
+		{Head: "AGE", Of: func(m modelLine) any { return terminal.Ago(time.Since(m.Finished)) }},
+		{Head: "MODEL", Of: func(m modelLine) any { return m.Model }},
+		{Head: "FINISHED", Of: func(m modelLine) any { return terminal.Time(m.Finished) }, Wide: true},
+		{Head: "DIGEST", Of: func(m modelLine) any { return m.Digest }, Wide: true},
+		{Head: "METRICS", Of: func(m modelLine) any { return runs.Metrics(m.Metrics) }, Wide: true},
 	}
 }
 

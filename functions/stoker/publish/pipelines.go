@@ -79,24 +79,24 @@ func listPipelines(ctx context.Context, a *app.App) error {
 			all = append(all, line)
 		}
 		slices.SortFunc(all, func(a, b listedPipeline) int { return strings.Compare(a.Pipeline, b.Pipeline) })
-		names := make([]string, len(all))
-		for i, p := range all {
-			names[i] = p.Pipeline
-		}
 		none := "no pipelines: `" + a.Command("apply FILE") + "` deploys one"
-		return a.PrintList(app.Listing{Lines: all, Names: names, None: none, Table: func(w io.Writer, _ bool) { pipelinesTable(w, all) }})
+		name := func(p listedPipeline) string { return p.Pipeline }
+		return app.PrintList(a, app.Listing[listedPipeline]{Items: all, Name: name, Columns: pipelineColumns, None: none})
 	})
 }
 
-func pipelinesTable(w io.Writer, all []listedPipeline) {
-	terminal.Row(w, "PIPELINE", "REVISION", "APPLIED", "WAITS FOR", "TUNED", "MODULE")
-	for _, p := range all {
-		what := p.Module
+var pipelineColumns = []app.Column[listedPipeline]{
+	{Head: "PIPELINE", Of: func(p listedPipeline) any { return p.Pipeline }},
+	{Head: "REVISION", Of: func(p listedPipeline) any { return p.Revision }},
+	{Head: "APPLIED", Of: func(p listedPipeline) any { return terminal.Time(p.Applied) }},
+	{Head: "WAITS FOR", Of: func(p listedPipeline) any { return strings.Join(p.WaitFor, ", ") }},
+	{Head: "TUNED", Of: func(p listedPipeline) any { return map[bool]string{true: "yes", false: "no"}[p.Tuned] }},
+	{Head: "MODULE", Of: func(p listedPipeline) any {
 		if p.Error != "" {
-			what = "can't be read: " + runs.FirstLine(p.Error)
+			return "can't be read: " + runs.FirstLine(p.Error)
 		}
-		terminal.Row(w, p.Pipeline, p.Revision, terminal.Time(p.Applied), strings.Join(p.WaitFor, ", "), map[bool]string{true: "yes", false: "no"}[p.Tuned], what)
-	}
+		return p.Module
+	}},
 }
 
 func newPipelinesRemove(a *app.App) *cobra.Command {

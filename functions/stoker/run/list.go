@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -91,7 +90,7 @@ func addList(a *app.App, cmd *cobra.Command) {
 			}
 			lines := listing(a, all)
 			lines.None = a.NoneOf(ctx, bus, "runs", f.pipeline)
-			return a.PrintList(lines)
+			return app.PrintList(a, lines)
 		})
 	}
 	flags := cmd.Flags()
@@ -139,37 +138,39 @@ func (f *listFlags) list(ctx context.Context, bus runs.Source) ([]runs.Summary, 
 	return all, nil
 }
 
-func listing(a *app.App, all []runs.Summary) app.Listing {
-	names := make([]string, len(all))
-	for i, r := range all {
-		names[i] = r.Pipeline + "/" + r.Run
-	}
-	return app.Listing{Lines: all, Names: names, Table: func(w io.Writer, wide bool) { runsTable(a, w, all, wide) }}
+func listing(a *app.App, all []runs.Summary) app.Listing[runs.Summary] {
+	return app.Listing[runs.Summary]{Items: all, Name: func(r runs.Summary) string { return r.Pipeline + "/" + r.Run }, Columns: []app.Column[runs.Summary]{
+		{Head: "PIPELINE", Of: func(r runs.Summary) any { return a.Fit(r.Pipeline) }},
+		{Head: "RUN", Of: func(r runs.Summary) any { return a.Fit(r.Run) }},
+		{Head: "STATE", Of: func(r runs.Summary) any { return r.Headline() }},
+		{Head: "METRIC", Of: func(r runs.Summary) any { return runs.MainMetric(r.Metrics) }},
+		{Head: "TOOK", Of: took},
+		{Head: "CACHED", Of: cached},
+		{Head: "AGE", Of: func(r runs.Summary) any { return terminal.Ago(time.Since(r.Updated)) }},
+		{Head: "WHAT", Of: func(r runs.Summary) any {
+			if r.State == runs.Trained && a.Output != terminal.Wide {
+				return "" // instead of the address of the model
+			}
+			return r.What()
+		}},
+		{Head: "UPDATED", Of: func(r runs.Summary) any { return terminal.Time(r.Updated) }, Wide: true},
+		{Head: "CLASS", Of: func(r runs.Summary) any { return r.Class }, Wide: true},
+		{Head: "METRICS", Of: func(r runs.Summary) any { return runs.Metrics(r.Metrics) }, Wide: true},
+	}}
 }
 
-func runsTable(a *app.App, w io.Writer, all []runs.Summary, wide bool) {
-	head := []any{"PIPELINE", "RUN", "STATE", "METRIC", "TOOK", "CACHED", "AGE", "WHAT"}
-	if wide {
-		head = append(head, "UPDATED", "CLASS", "METRICS")
+func took(r runs.Summary) any {
+	if r.Seconds <= 0 {
+		return ""
 	}
-	terminal.Row(w, head...)
-	for _, r := range all {
-		metric, took, cached, what := runs.MainMetric(r.Metrics), "", "", r.What()
-		if r.Seconds > 0 {
-			took = time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond).String()
-		}
-		if r.State == runs.Trained {
-			cached = map[bool]string{true: "yes", false: "no"}[r.Cached]
-			if !wide {
-				what = "" // the address of the model
-			}
-		}
-		cells := []any{a.Fit(r.Pipeline), a.Fit(r.Run), r.Headline(), metric, took, cached, terminal.Ago(time.Since(r.Updated)), what}
-		if wide {
-			cells = append(cells, terminal.Time(r.Updated), r.Class, runs.Metrics(r.Metrics))
-		}
-		terminal.Row(w, cells...)
+	return time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func cached(r runs.Summary) any {
+	if r.State != runs.Trained {
+		return ""
 	}
+	return map[bool]string{true: "yes", false: "no"}[r.Cached]
 }
 
 // watchPeriod is how often a watched list is read.
@@ -200,7 +201,7 @@ func watchList(ctx context.Context, a *app.App, bus runs.Source, f *listFlags) e
 		case a.ForPrograms():
 			err = terminal.PrintNext(a.Stdout, a.Output, changed)
 		default:
-			err = a.PrintList(listing(a, changed))
+			err = app.PrintList(a, listing(a, changed))
 		}
 		if err != nil {
 			return err
@@ -215,7 +216,7 @@ func watchList(ctx context.Context, a *app.App, bus runs.Source, f *listFlags) e
 
 // redrawList draws a table over the one before, which has so many lines, and returns its own
 // number. A table that is larger than the terminal is cut.
-func redrawList(a *app.App, l app.Listing, over int) (int, error) {
+func redrawList(a *app.App, l app.Listing[runs.Summary], over int) (int, error) {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	l.Table(w, a.Output == terminal.Wide)

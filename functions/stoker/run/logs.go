@@ -56,7 +56,7 @@ func newLogs(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	a.AddPipelineFlag(cmd, &f.pipeline, "pipeline of the run, where several have one of that name; or name it PIPELINE/RUN")
-	flags.StringVar(&f.attempt, "attempt", "", "print the log of this attempt, by its number from 1 or its id; list: list the attempts")
+	flags.StringVar(&f.attempt, "attempt", "", "print the log of this attempt, by its number from 1, its id or the beginning of that; list: list the attempts")
 	flags.IntVar(&f.tail, "tail", 0, "only this many last lines")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "keep printing until the run has ended; exit status 1 unless it has a model")
 	flags.BoolVar(&f.tuning, "tuning", false, "print the log of the search for its hyperparameters")
@@ -146,10 +146,13 @@ func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known
 			}
 		})
 	}
-	for _, one := range attempts {
-		if strconv.Itoa(one.Number) == which || one.Attempt == which {
-			return logs.Copy(ctx, l.Store, one.Log, out)
-		}
+	id := func(one logs.Attempt) string { return one.Attempt }
+	one, found, err := app.Pick(attempts, which, "attempts", id, func(one logs.Attempt) bool { return strconv.Itoa(one.Number) == which })
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return logs.Copy(ctx, l.Store, one.Log, out)
 	}
 	return exit.NotFound(fmt.Errorf("run %s: attempt %s has no log; --attempt list lists the attempts that have one", key.Run, which))
 }

@@ -63,14 +63,10 @@ func newWorkersList(a *app.App) *cobra.Command {
 					return err
 				}
 				queues, queuesErr := bus.Queues(ctx)
-				names := make([]string, len(list))
-				for i, w := range list {
-					names[i] = w.ID
-				}
-				return a.PrintList(app.Listing{Lines: list, Names: names, Table: func(w io.Writer, wide bool) {
-					workersTable(a, w, list, wide)
-					queuesTable(w, queues, queuesErr)
-				}})
+				return app.PrintList(a, app.Listing[shownWorker]{
+					Items: list, Name: func(w shownWorker) string { return w.ID }, Columns: workerColumns(a),
+					After: func(w io.Writer) { queuesTable(w, queues, queuesErr) },
+				})
 			})
 		},
 	}
@@ -97,29 +93,32 @@ func knownWorkers(ctx context.Context, bus events.WorkerFeed) ([]shownWorker, er
 	return list, nil
 }
 
-func workersTable(a *app.App, w io.Writer, list []shownWorker, wide bool) {
-	head := []any{"WORKER", "STATE", "SLOTS", "CLASSES", "HEARTBEAT", "JOBS"}
-	if wide {
-		head = append(head, "HOST", "FUNCTIONS", "GPUS", "VERSION", "STARTED")
+func workerColumns(a *app.App) []app.Column[shownWorker] {
+	return []app.Column[shownWorker]{
+		{Head: "WORKER", Of: func(w shownWorker) any { return a.Fit(w.ID) }},
+		{Head: "STATE", Of: func(w shownWorker) any { return w.Presence }},
+		{Head: "SLOTS", Of: func(w shownWorker) any { return fmt.Sprintf("%d of %d", w.Busy, w.Slots) }},
+		{Head: "CLASSES", Of: func(w shownWorker) any { return strings.Join(w.Classes, ",") }},
+		{Head: "HEARTBEAT", Of: func(w shownWorker) any { return terminal.Ago(time.Since(w.Heard)) }},
+		{Head: "JOBS", Of: func(w shownWorker) any { return a.Fit(w.jobs()) }},
+		{Head: "HOST", Of: func(w shownWorker) any { return w.Host }, Wide: true},
+		{Head: "FUNCTIONS", Of: func(w shownWorker) any { return functionWords(w.Functions) }, Wide: true},
+		{Head: "GPUS", Of: func(w shownWorker) any { return strings.Join(w.GPUs, ",") }, Wide: true},
+		{Head: "VERSION", Of: func(w shownWorker) any { return w.Version }, Wide: true},
+		{Head: "STARTED", Of: func(w shownWorker) any { return terminal.Time(w.Started) }, Wide: true},
 	}
-	terminal.Row(w, head...)
-	for _, one := range list {
-		jobs := make([]string, len(one.Jobs))
-		for i, job := range one.Jobs {
-			jobs[i] = job.Pipeline + "/" + job.Run
-		}
-		if one.MoreJobs > 0 {
-			jobs = append(jobs, fmt.Sprintf("and %d more", one.MoreJobs))
-		}
-		cells := []any{
-			a.Fit(one.ID), one.Presence, fmt.Sprintf("%d of %d", one.Busy, one.Slots), strings.Join(one.Classes, ","),
-			terminal.Ago(time.Since(one.Heard)), a.Fit(strings.Join(jobs, " ")),
-		}
-		if wide {
-			cells = append(cells, one.Host, functionWords(one.Functions), strings.Join(one.GPUs, ","), one.Version, terminal.Time(one.Started))
-		}
-		terminal.Row(w, cells...)
+}
+
+// jobs names the runs of the jobs that a worker holds.
+func (w shownWorker) jobs() string {
+	names := make([]string, len(w.Jobs))
+	for i, job := range w.Jobs {
+		names[i] = job.Pipeline + "/" + job.Run
 	}
+	if w.MoreJobs > 0 {
+		names = append(names, fmt.Sprintf("and %d more", w.MoreJobs))
+	}
+	return strings.Join(names, " ")
 }
 
 func functionWords(functions []events.Function) string {
@@ -188,22 +187,11 @@ func newWorkersShow(a *app.App) *cobra.Command {
 
 // workerNamed returns the worker of an id, or of the only id that begins so.
 func workerNamed(a *app.App, list []shownWorker, name string) (shownWorker, error) {
-	var found []shownWorker
-	for _, w := range list {
-		if w.ID == name {
-			return w, nil
-		}
-		if strings.HasPrefix(w.ID, name) {
-			found = append(found, w)
-		}
+	w, found, err := app.Pick(list, name, "workers", func(w shownWorker) string { return w.ID }, func(shownWorker) bool { return false })
+	if !found && err == nil {
+		err = exit.NotFound(fmt.Errorf("no worker %s has reported itself within %s: `%s` lists all", name, events.WorkerKept, a.Command("workers")))
 	}
-	switch len(found) {
-	case 0:
-		return shownWorker{}, exit.NotFound(fmt.Errorf("no worker %s has reported itself within %s: `%s` lists all", name, events.WorkerKept, a.Command("workers")))
-	case 1:
-		return found[0], nil
-	}
-	return shownWorker{}, exit.Usage(fmt.Errorf("%d workers begin with %s, such as %s and %s: give more of the id", len(found), name, found[0].ID, found[1].ID))
+	return w, err
 }
 
 func (w shownWorker) table(out io.Writer) {

@@ -58,12 +58,9 @@ func newStudiesList(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				names := make([]string, len(lines))
-				for i, line := range lines {
-					names[i] = line.Study
-				}
 				none := a.NoneOf(ctx, bus, "studies", strings.Join(args, ""))
-				return a.PrintList(app.Listing{Lines: lines, Names: names, None: none, Table: func(w io.Writer, _ bool) { studiesTable(w, lines) }})
+				name := func(l studyLine) string { return l.Study }
+				return app.PrintList(a, app.Listing[studyLine]{Items: lines, Name: name, Columns: studyColumns, None: none})
 			})
 		},
 	}
@@ -120,11 +117,13 @@ func lineOf(one studies.Listed) studyLine {
 	return line
 }
 
-func studiesTable(w io.Writer, lines []studyLine) {
-	terminal.Row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
-	for _, l := range lines {
-		terminal.Row(w, terminal.ShortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.Promoted, l.MaxTrials), l.best(), terminal.Time(l.Updated))
-	}
+var studyColumns = []app.Column[studyLine]{
+	{Head: "STUDY", Of: func(l studyLine) any { return terminal.ShortID(l.Study) }},
+	{Head: "PIPELINE", Of: func(l studyLine) any { return l.Pipeline }},
+	{Head: "STATE", Of: func(l studyLine) any { return l.State }},
+	{Head: "TRIALS", Of: func(l studyLine) any { return trialsOf(l.Trials, l.Promoted, l.MaxTrials) }},
+	{Head: "BEST", Of: func(l studyLine) any { return l.best() }},
+	{Head: "UPDATED", Of: func(l studyLine) any { return terminal.Time(l.Updated) }},
 }
 
 // best describes the best trial known, or the error.

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 	"github.com/stoker-ml/stoker/functions/runs/query"
 	"github.com/stoker-ml/stoker/functions/runs/studies"
+	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -142,7 +143,7 @@ func TestAStudyWithABrokenLogIsListed(t *testing.T) {
 	}
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	studiesTable(w, lines)
+	app.Listing[studyLine]{Items: lines, Columns: studyColumns}.Table(w, false)
 	if w.Flush(); !strings.Contains(out.String(), "abababababab  penguin   unclear") {
 		t.Error(out.String())
 	}
