@@ -179,7 +179,7 @@ var rules = archtest.Rules{
 			"functions/stoker/modules functions/stoker/run functions/stoker/table functions/stoker/terminal storage"},
 		"functions/stoker/run": {Imports: "compute/tune/space events functions/admin/access functions/dispatch functions/admin/inspect functions/internal/mask " +
 			"functions/admin/replay functions/runs functions/runs/list functions/runs/query functions/runs/follow functions/runs/logs " +
-			"functions/runs/submit functions/runs/watch functions/internal/spelling functions/stoker/app functions/stoker/exit " +
+			"functions/runs/submit functions/runs/watch functions/runs/workers functions/internal/spelling functions/stoker/app functions/stoker/exit " +
 			"functions/stoker/terminal",
 			TestImports: "events/jetstream"},
 		"functions/stoker/model": {Imports: "events functions/admin/access functions/runs/lineage functions/admin/reproduce functions/runs functions/stoker/app " +

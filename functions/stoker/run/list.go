@@ -176,32 +176,52 @@ func cached(r runs.Summary) any {
 // watchPeriod is how often a watched list is read.
 const watchPeriod = time.Second
 
-// watchList prints the list, and again whenever it has changed, until ctx ends. On a terminal the
-// new list replaces the old one; elsewhere only the lines of runs that have changed are printed.
+// watchList prints the list of runs, and again whenever it has changed, until ctx ends.
 func watchList(ctx context.Context, a *app.App, bus runs.Source, f *listFlags) error {
+	return watched[runs.Key, runs.Summary]{
+		read: func(ctx context.Context) ([]runs.Summary, error) { return f.list(ctx, bus) },
+		key:  runs.Summary.Key,
+		same: func(a, b runs.Summary) bool {
+			return a.Updated.Equal(b.Updated) && a.Headline() == b.Headline() && a.What() == b.What()
+		},
+		listing: func(_ context.Context, all []runs.Summary) app.Listing[runs.Summary] { return listing(a, all) },
+	}.print(ctx, a)
+}
+
+// watched is a list that is printed whenever it changes.
+type watched[K comparable, T any] struct {
+	read    func(context.Context) ([]T, error)
+	key     func(T) K
+	same    func(before, now T) bool
+	listing func(context.Context, []T) app.Listing[T]
+}
+
+// print prints the list until ctx ends. On a terminal the new list replaces the old one; elsewhere
+// only the lines that have changed are printed.
+func (w watched[K, T]) print(ctx context.Context, a *app.App) error {
 	_, _, drawable := a.Stdout.Size()
-	known, drawn := map[runs.Key]runs.Summary{}, 0
+	known, drawn := map[K]T{}, 0
 	for {
-		all, err := f.list(ctx, bus)
+		all, err := w.read(ctx)
 		if err != nil {
 			return exit.IgnoreEnd(ctx, err)
 		}
-		changed := slices.DeleteFunc(slices.Clone(all), func(r runs.Summary) bool {
-			before, ok := known[r.Key()]
-			return ok && before.Updated.Equal(r.Updated) && before.Headline() == r.Headline() && before.What() == r.What()
+		changed := slices.DeleteFunc(slices.Clone(all), func(now T) bool {
+			before, ok := known[w.key(now)]
+			return ok && w.same(before, now)
 		})
 		clear(known)
-		for _, r := range all {
-			known[r.Key()] = r
+		for _, one := range all {
+			known[w.key(one)] = one
 		}
 		switch {
 		case drawable && !a.ForPrograms():
-			drawn, err = redrawList(a, listing(a, all), drawn)
+			drawn, err = redrawList(a, w.listing(ctx, all), drawn)
 		case len(changed) == 0:
 		case a.ForPrograms():
 			err = terminal.PrintNext(a.Stdout, a.Output, changed)
 		default:
-			err = app.PrintList(a, listing(a, changed))
+			err = app.PrintList(a, w.listing(ctx, changed))
 		}
 		if err != nil {
 			return err
@@ -216,7 +236,7 @@ func watchList(ctx context.Context, a *app.App, bus runs.Source, f *listFlags) e
 
 // redrawList draws a table over the one before, which has so many lines, and returns its own
 // number. A table that is larger than the terminal is cut.
-func redrawList(a *app.App, l app.Listing[runs.Summary], over int) (int, error) {
+func redrawList[T any](a *app.App, l app.Listing[T], over int) (int, error) {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	l.Table(w, a.Output == terminal.Wide)

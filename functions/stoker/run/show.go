@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/query"
+	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -89,7 +90,7 @@ type holder struct {
 }
 
 // holderOf returns the worker that reports to hold the lease of a run's job; nil if none does.
-func holderOf(ctx context.Context, bus events.WorkerFeed, d query.Detail) *holder {
+func holderOf(ctx context.Context, bus workers.Feed, d query.Detail) *holder {
 	if d.Lease == nil || d.Lease.Holder == "" {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
+	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -21,12 +24,6 @@ import (
 // workersInfo describes both `stoker workers` and `stoker workers list`.
 var workersInfo = app.Info{Role: access.Console, Output: app.List, Names: "ID",
 	Always: "id host presence functions classes slots busy version started beat heard", Optional: "jobs more_jobs gpus draining",
-}
-
-// shownWorker is a worker as the commands print it.
-type shownWorker struct {
-	events.WorkerHeartbeat
-	Presence events.Presence `json:"presence"`
 }
 
 func newWorkers(a *app.App) *cobra.Command {
@@ -39,14 +36,14 @@ func newWorkers(a *app.App) *cobra.Command {
 		Long:        "Lists workers with the jobs that they hold, and the lengths of the queues. A subcommand shows one worker.",
 		Example:     list.Example,
 		Args:        app.NoArguments,
-		RunE:        list.RunE,
 	}
+	addWorkersList(a, cmd)
 	cmd.AddCommand(list, newWorkersShow(a))
 	return cmd
 }
 
 func newWorkersList(a *app.App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:         "list",
 		Annotations: workersInfo.Annotations(),
 		Short:       "List workers and the lengths of queues",
@@ -54,63 +51,97 @@ func newWorkersList(a *app.App) *cobra.Command {
 			"A worker reports itself every 10 s. It is late after 35 s without a heartbeat: it may be cut off, frozen or dead, and its\n" +
 			"jobs go to other workers once their leases expire.",
 		Example: "  stoker workers list\n" +
-			"  stoker workers list -o name | wc -l",
+			"  stoker workers list -o name | wc -l\n" +
+			"  stoker workers list --watch",
 		Args: app.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				list, err := knownWorkers(ctx, bus)
-				if err != nil {
-					return err
-				}
-				queues, queuesErr := bus.Queues(ctx)
-				return app.PrintList(a, app.Listing[shownWorker]{
-					Items: list, Name: func(w shownWorker) string { return w.ID }, Columns: workerColumns(a),
-					After: func(w io.Writer) { queuesTable(w, queues, queuesErr) },
-				})
-			})
-		},
 	}
+	addWorkersList(a, cmd)
+	return cmd
+}
+
+// addWorkersList makes a command list workers.
+func addWorkersList(a *app.App, cmd *cobra.Command) {
+	var watch bool
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
+			if watch {
+				return watchWorkers(ctx, a, bus)
+			}
+			list, err := knownWorkers(ctx, bus)
+			if err != nil {
+				return err
+			}
+			return app.PrintList(a, workersListing(ctx, a, bus, list))
+		})
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "print the list again whenever it changes, until interrupted")
+}
+
+func workersListing(ctx context.Context, a *app.App, bus events.JobQueue, list []workers.Worker) app.Listing[workers.Worker] {
+	queues, err := bus.Queues(ctx)
+	return app.Listing[workers.Worker]{
+		Items: list, Name: func(w workers.Worker) string { return w.ID }, Columns: workerColumns(a),
+		After: func(w io.Writer) { queuesTable(w, queues, err) },
+	}
+}
+
+// watchWorkers prints the list of workers whenever it has changed, until ctx ends. A worker that is
+// gone is listed once more.
+func watchWorkers(ctx context.Context, a *app.App, bus events.Bus) error {
+	last := map[string]workers.Worker{}
+	return watched[string, workers.Worker]{
+		read: func(ctx context.Context) ([]workers.Worker, error) {
+			list, err := knownWorkers(ctx, bus)
+			if err != nil {
+				return nil, err
+			}
+			before := last
+			last = map[string]workers.Worker{}
+			for _, w := range list {
+				last[w.ID] = w
+				delete(before, w.ID)
+			}
+			for _, id := range slices.Sorted(maps.Keys(before)) {
+				gone := before[id]
+				gone.Presence = events.WorkerGone
+				list = append(list, gone)
+			}
+			return list, nil
+		},
+		key: func(w workers.Worker) string { return w.ID },
+		same: func(before, now workers.Worker) bool {
+			before.Beat, before.Heard = now.Beat, now.Heard
+			return reflect.DeepEqual(before, now)
+		},
+		listing: func(ctx context.Context, all []workers.Worker) app.Listing[workers.Worker] {
+			return workersListing(ctx, a, bus, all)
+		},
+	}.print(ctx, a)
 }
 
 // knownWorkers returns the workers that are not gone, by id.
-func knownWorkers(ctx context.Context, bus events.WorkerFeed) ([]shownWorker, error) {
-	last, now := map[string]events.WorkerHeartbeat{}, time.Now()
-	for h, err := range bus.Workers(ctx, false) {
-		if err != nil {
-			return nil, err
-		}
-		if h.Beat >= last[h.ID].Beat {
-			last[h.ID] = h
-		}
-	}
-	list := []shownWorker{}
-	for _, h := range last {
-		if presence := h.Presence(now); presence != events.WorkerGone {
-			list = append(list, shownWorker{h, presence})
-		}
-	}
-	slices.SortFunc(list, func(a, b shownWorker) int { return strings.Compare(a.ID, b.ID) })
-	return list, nil
+func knownWorkers(ctx context.Context, bus workers.Feed) ([]workers.Worker, error) {
+	return workers.Known(ctx, bus, time.Now())
 }
 
-func workerColumns(a *app.App) []app.Column[shownWorker] {
-	return []app.Column[shownWorker]{
-		{Head: "WORKER", Of: func(w shownWorker) any { return a.Fit(w.ID) }},
-		{Head: "STATE", Of: func(w shownWorker) any { return w.Presence }},
-		{Head: "SLOTS", Of: func(w shownWorker) any { return fmt.Sprintf("%d of %d", w.Busy, w.Slots) }},
-		{Head: "CLASSES", Of: func(w shownWorker) any { return strings.Join(w.Classes, ",") }},
-		{Head: "HEARTBEAT", Of: func(w shownWorker) any { return terminal.Ago(time.Since(w.Heard)) }},
-		{Head: "JOBS", Of: func(w shownWorker) any { return a.Fit(w.jobs()) }},
-		{Head: "HOST", Of: func(w shownWorker) any { return w.Host }, Wide: true},
-		{Head: "FUNCTIONS", Of: func(w shownWorker) any { return functionWords(w.Functions) }, Wide: true},
-		{Head: "GPUS", Of: func(w shownWorker) any { return strings.Join(w.GPUs, ",") }, Wide: true},
-		{Head: "VERSION", Of: func(w shownWorker) any { return w.Version }, Wide: true},
-		{Head: "STARTED", Of: func(w shownWorker) any { return terminal.Time(w.Started) }, Wide: true},
+func workerColumns(a *app.App) []app.Column[workers.Worker] {
+	return []app.Column[workers.Worker]{
+		{Head: "WORKER", Of: func(w workers.Worker) any { return a.Fit(w.ID) }},
+		{Head: "STATE", Of: func(w workers.Worker) any { return w.Presence }},
+		{Head: "SLOTS", Of: func(w workers.Worker) any { return fmt.Sprintf("%d of %d", w.Busy, w.Slots) }},
+		{Head: "CLASSES", Of: func(w workers.Worker) any { return strings.Join(w.Classes, ",") }},
+		{Head: "HEARTBEAT", Of: func(w workers.Worker) any { return terminal.Ago(time.Since(w.Heard)) }},
+		{Head: "JOBS", Of: func(w workers.Worker) any { return a.Fit(jobNames(w)) }},
+		{Head: "HOST", Of: func(w workers.Worker) any { return w.Host }, Wide: true},
+		{Head: "FUNCTIONS", Of: func(w workers.Worker) any { return functionWords(w.Functions) }, Wide: true},
+		{Head: "GPUS", Of: func(w workers.Worker) any { return strings.Join(w.GPUs, ",") }, Wide: true},
+		{Head: "VERSION", Of: func(w workers.Worker) any { return w.Version }, Wide: true},
+		{Head: "STARTED", Of: func(w workers.Worker) any { return terminal.Time(w.Started) }, Wide: true},
 	}
 }
 
-// jobs names the runs of the jobs that a worker holds.
-func (w shownWorker) jobs() string {
+// jobNames returns the runs of the jobs that a worker holds.
+func jobNames(w workers.Worker) string {
 	names := make([]string, len(w.Jobs))
 	for i, job := range w.Jobs {
 		names[i] = job.Pipeline + "/" + job.Run
@@ -179,22 +210,22 @@ func newWorkersShow(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Print(one, one.table)
+				return a.Print(one, func(out io.Writer) { workerTable(out, one) })
 			})
 		},
 	}
 }
 
 // workerNamed returns the worker of an id, or of the only id that begins so.
-func workerNamed(a *app.App, list []shownWorker, name string) (shownWorker, error) {
-	w, found, err := app.Pick(list, name, "workers", func(w shownWorker) string { return w.ID }, func(shownWorker) bool { return false })
+func workerNamed(a *app.App, list []workers.Worker, name string) (workers.Worker, error) {
+	w, found, err := app.Pick(list, name, "workers", func(w workers.Worker) string { return w.ID }, func(workers.Worker) bool { return false })
 	if !found && err == nil {
 		err = exit.NotFound(fmt.Errorf("no worker %s has reported itself within %s: `%s` lists all", name, events.WorkerKept, a.Command("workers")))
 	}
 	return w, err
 }
 
-func (w shownWorker) table(out io.Writer) {
+func workerTable(out io.Writer, w workers.Worker) {
 	terminal.Row(out, "worker", w.ID)
 	terminal.Row(out, "host", w.Host)
 	terminal.Row(out, "state", string(w.Presence))
