@@ -7,11 +7,13 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runner"
 	"github.com/stoker-ml/stoker/functions/runner/multihost"
 	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -28,6 +30,7 @@ type Attempt struct {
 
 	from   string           // the checkpoint that it resumes from; "" for none
 	module code             // the module, once it is found
+	ran    runner.Platform  // what the module ran on, once it has run
 	also   []Input          // staged inputs that don't determine the result
 	group  *multihost.Round // all hosts of the worker's group; nil: this host works alone
 	// The round of a member of the group; nil: this host leads, or works alone.
@@ -76,6 +79,14 @@ func (a *Attempt) Result() result.Result {
 	return result.Result{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: Artifacts(a.Execution.Inputs), Started: a.Started,
 		Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
+	}
+}
+
+// environment returns what the attempt ran on.
+func (a *Attempt) environment() *result.Environment {
+	return &result.Environment{
+		Worker: a.Task.Worker.ID, Host: a.Task.Worker.Host, Stoker: a.Task.Worker.Version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Image: a.executor.opts.Image, Python: a.ran.Python, TensorFlow: a.ran.TensorFlow, Keras: a.ran.Keras, GPU: a.ran.GPU, GPUs: a.ran.GPUs,
 	}
 }
 

@@ -215,7 +215,7 @@ func (a *Attempt) publish(ctx context.Context, made result.Result) (_ storage.Ma
 	ctx, span := telemetry.Start(ctx, "publish")
 	defer span.End(&err)
 	a.Report(events.Progress{Phase: "publishing"})
-	made.Finished = a.executor.opts.Now()
+	made.Finished, made.Environment = a.executor.opts.Now(), a.environment()
 	text, err := json.Marshal(made)
 	if err != nil {
 		return storage.Manifest{}, CheckFailure(fmt.Errorf("result of the module: %w", err))

@@ -60,6 +60,9 @@ type Options struct {
 	// STOKER_GRAPH_OPS.
 	GraphOps []string
 
+	// Names the image of the worker's container, for results; default: the value of STOKER_IMAGE.
+	Image string
+
 	// Holds copies of modules that have addresses; default: stoker/modules/fetched in the user's
 	// cache directory.
 	CacheDir string
@@ -74,6 +77,7 @@ func New(store storage.Store, g Runner, opts Options) *Executor {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	opts.Image = cmp.Or(opts.Image, os.Getenv("STOKER_IMAGE"))
 	if opts.GraphOps == nil {
 		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
 	}

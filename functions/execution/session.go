@@ -77,6 +77,7 @@ func (s *Session) Run(ctx context.Context, assignment module.Assignment, on func
 		// The module changed at the last moment.
 		return runner.Outcome{}, a.changed()
 	}
+	a.ran = outcome.Platform
 	return outcome, nil
 }
 

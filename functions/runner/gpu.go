@@ -35,6 +35,8 @@ type cudaRunner struct {
 	asked sync.Once
 	path  string // "": modules train on the CPU
 	says  string // a line for the log of each job
+
+	device string // the GPU's name; "" if modules train on the CPU
 }
 
 // find returns the program and a line for the job's log. The path is "" if modules train on the
@@ -53,6 +55,7 @@ func (c *cudaRunner) ask() (path, says string) {
 		c.r.opts.Logger.Warn("builtin modules of class gpu train on the CPU", "error", err)
 		return "", says
 	}
+	c.device = device
 	c.r.opts.Logger.Info("builtin modules of class gpu train on a GPU", "device", device, "program", path)
 	return path, "training on GPU " + device
 }

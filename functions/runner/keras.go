@@ -36,11 +36,16 @@ func (c kerasChoice) other(reason string) kerasChoice {
 
 // line describes the choice for the log, with the package's version if that is known.
 func (c kerasChoice) line(e python.Environment) string {
+	return fmt.Sprintf("Keras %s: %s", c.version(e), c.Reason)
+}
+
+// version returns the version of the package, or the Keras alone if that is not known.
+func (c kerasChoice) version(e python.Environment) string {
 	packages := map[string]string{module.Keras2: "tf-keras", module.Keras3: "keras"}
 	if len(e.Kerases()) == 1 {
 		packages[module.Keras2] = "keras"
 	}
-	return fmt.Sprintf("Keras %s: %s", cmp.Or(e.Packages[packages[c.Version]], c.Version), c.Reason)
+	return cmp.Or(e.Packages[packages[c.Version]], c.Version)
 }
 
 // chooseKeras chooses the Keras of a job: the one that the pipeline names; else the only one that

@@ -163,7 +163,9 @@ func (s onGPU) run(ctx context.Context, q request) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.cuda.r.exchange(q, p).runOnce(ctx)
+	outcome, err := s.cuda.r.exchange(q, p).runOnce(ctx)
+	outcome.Platform = Platform{GPU: s.cuda.device, GPUs: share.devices}
+	return outcome, err
 }
 
 // tfxModule prepares a TFX module (tfx.go), and runs it with a share of the GPUs.
@@ -188,6 +190,7 @@ type eitherKeras struct{ job tfxJob }
 func (s eitherKeras) run(ctx context.Context, q request) (Outcome, error) {
 	job, began := s.job, time.Now()
 	outcome, err := onceImported{job}.run(ctx, q)
+	outcome.Platform = job.platform()
 	first := needsOtherKeras(err)
 	if first == nil {
 		return outcome, err
@@ -201,6 +204,7 @@ func (s eitherKeras) run(ctx context.Context, q request) (Outcome, error) {
 		return outcome, err
 	}
 	outcome, err = onceImported{job}.run(ctx, q)
+	outcome.Platform = job.platform()
 	if second := needsOtherKeras(err); second != nil {
 		second.Err = fmt.Errorf("%w; and with the other Keras before: %w", second.Err, first.Err)
 		return outcome, asModules(second)

@@ -190,12 +190,21 @@ type Outcome struct {
 	// Formats that it could not write, with the reason, from its "done".
 	Unwritten map[string]string
 	// The device that it trained on: module.DeviceGPU or module.DeviceCPU; "" if unknown.
-	Device string
+	Device   string
+	Platform Platform // what it ran on, as far as that is known
 	// the settings that it reports to have trained with: a JSON object; nil if it reports none
 	Settings    json.RawMessage
 	LogTail     string // the last lines of its log, at most 8 KiB
 	LogBytes    int64  // the size of the whole log, including the part that was left out
 	MaxRSSBytes int64  // its largest resident size observed
+}
+
+// Platform is what a module ran on.
+type Platform struct {
+	// Versions of Python and of packages, of a TFX module. Keras is the one that was chosen.
+	Python, TensorFlow, Keras string
+	GPU                       string   // the name of the GPU, of a builtin module on one
+	GPUs                      []string // devices that the module could use, as CUDA names them
 }
 
 // Kind classifies why a module did not finish.

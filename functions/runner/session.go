@@ -107,6 +107,9 @@ func (k keptProcess) run(ctx context.Context, q request) (Outcome, error) {
 		x := s.r.exchange(q, p)
 		x.reuse = reuse{on: process.CanSeeStrays, maxBytes: q.limits.MemoryBytes / 2, checkEvery: strayCheck}
 		outcome, kept, err := x.run(ctx)
+		if s.gpu != nil {
+			outcome.Platform = Platform{GPU: s.r.cuda.device, GPUs: s.gpu.devices}
+		}
 		if kept {
 			p.idled = true
 			s.idle = p

@@ -163,6 +163,15 @@ func (p *pythonRunner) job(ctx context.Context, q request) (tfxJob, error) {
 	return tfxJob{prepared: ready, python: p, source: source, keras: keras, digest: digest}, nil
 }
 
+// platform returns what the job runs on.
+func (j tfxJob) platform() Platform {
+	p := Platform{Python: j.environment.Version, Keras: j.keras.version(j.environment), GPUs: j.gpus.devices}
+	for _, name := range []string{"tensorflow", "tensorflow-cpu", "tensorflow-intel", "tensorflow-macos"} {
+		p.TensorFlow = cmp.Or(p.TensorFlow, j.environment.Packages[name])
+	}
+	return p
+}
+
 // kind returns what the job's process has in common with those of other jobs.
 func (j tfxJob) kind() pythonKind {
 	return pythonKind{environment: j.environment, env: slices.Concat(j.python.r.env, j.environment.Env(j.layout, j.keras.Version))}

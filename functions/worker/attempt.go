@@ -32,7 +32,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	}
 	a := attempt{
 		bus: w.bus, function: function, claim: claim,
-		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, WithoutSlot: wait},
+		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, WithoutSlot: wait, Worker: w.beats.name()},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	defer w.beats.hold(job, claim.Attempt())()

@@ -52,6 +52,9 @@ func newHeartbeats(w *Worker) *heartbeats {
 	return &heartbeats{worker: w, status: status, changed: make(chan struct{}, 1)}
 }
 
+// name returns how the worker names itself, which never changes.
+func (b *heartbeats) name() Name { return Name{b.status.ID, b.status.Host, b.status.Version} }
+
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

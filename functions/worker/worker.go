@@ -231,11 +231,20 @@ type Task struct {
 	Report func(events.Progress)
 	// events.ErrLeaseLost unless the job's lease is provably held; called right before each effect
 	Prove func() error
+	// The worker; the zero Name in a member of a group of hosts.
+	Worker Name
 
 	// WithoutSlot gives the worker's slot to other jobs while wait runs, and keeps the lease. It
 	// returns the error of wait, or Later if no slot is free then. It is nil in a worker that works
 	// on one job, of several functions: to wait there, return Later.
 	WithoutSlot func(ctx context.Context, wait func(context.Context) error) error
+}
+
+// Name is how a worker names itself, as in its heartbeats.
+type Name struct {
+	ID      string // of the process
+	Host    string // its name for the machine
+	Version string // of the program
 }
 
 // Limits are the numbers of tries, by the cause of the failure. Other failures are retried without

@@ -54,7 +54,7 @@ func TestTheProgramKnowsWhatContainersSay(t *testing.T) {
 }
 
 // noSettings are variables that packages other than settings read.
-var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_JOB", "STOKER_MODULE_HIDE", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
+var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_IMAGE", "STOKER_JOB", "STOKER_MODULE_HIDE", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
 
 // understood asks `stoker config` where its settings come from, in the environment of a container.
 func understood(t *testing.T, binary string, object manifests.Object, container corev1.Container) {

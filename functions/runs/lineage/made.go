@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -16,6 +17,8 @@ type Made struct {
 	Module   string // digest of its code
 	Started  time.Time
 	Finished time.Time
+
+	Environment *result.Environment // where it was made; nil if that is not recorded
 }
 
 // MadeAt reads it from the store alone. It returns events.ErrNotFound if Stoker did not make the
@@ -31,5 +34,5 @@ func MadeAt(ctx context.Context, store storage.Store, uri string) (Made, error) 
 	if errors.Is(err, errNoRecord) {
 		return Made{}, fmt.Errorf("%s: %w: %w", uri, err, events.ErrNotFound)
 	}
-	return Made{found.Inputs, found.Module, found.Started, found.Finished}, err
+	return Made{found.Inputs, found.Module, found.Started, found.Finished, found.Environment}, err
 }

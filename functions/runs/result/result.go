@@ -31,6 +31,24 @@ type Result struct {
 	Attempts int       `json:"attempts"`
 	// Step of the checkpoint that the last attempt resumed from.
 	Resumed int `json:"resumed,omitempty"`
+	// Where the last attempt ran; nil in the result of an earlier version.
+	Environment *Environment `json:"environment,omitempty"`
+}
+
+// Environment is what an attempt ran on. It does not determine the result: what does is in the
+// digest of the module and in the execution.
+type Environment struct {
+	Worker   string `json:"worker,omitempty"`   // the worker's process
+	Host     string `json:"host,omitempty"`     // the worker's name for its machine
+	Stoker   string `json:"stoker,omitempty"`   // version of the worker, which has the builtin modules
+	Platform string `json:"platform,omitempty"` // linux/amd64
+	Image    string `json:"image,omitempty"`    // of the worker's container, as its operator names it
+	// Versions, of a TFX module. Keras is the one that the module was run with.
+	Python     string   `json:"python,omitempty"`
+	TensorFlow string   `json:"tensorflow,omitempty"`
+	Keras      string   `json:"keras,omitempty"`
+	GPU        string   `json:"gpu,omitempty"`  // its name, of a builtin module on a GPU
+	GPUs       []string `json:"gpus,omitempty"` // devices that the module could use, as CUDA names them
 }
 
 // Training is the part of a Result that a training produces.

@@ -70,6 +70,8 @@ spec:
         {{- end }}
       env:
         {{- include "stoker.env" (list $root "worker") | nindent 8 }}
+        # Results name it.
+        - {name: STOKER_IMAGE, value: {{ include "stoker.image" (list $root $c.variant) | quote }}}
         # Modules run as the worker's user, which can read mounted files.
         - {name: STOKER_MODULE_HIDE, value: /etc/stoker}
         {{- if .several }}
