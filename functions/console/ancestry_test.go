@@ -80,7 +80,9 @@ func (w *world) trainedFrom(run string, n int, files map[string]string, inputs .
 		}
 	}
 	started, finished := time.Unix(1e9, 0).UTC(), time.Unix(1e9+60, 0).UTC()
-	text, err := json.Marshal(map[string]any{"job": "job-" + run, "module": digest, "inputs": inputs, "started": started, "finished": finished, "attempts": 1})
+	text, err := json.Marshal(map[string]any{"job": "job-" + run, "module": digest, "inputs": inputs, "started": started, "finished": finished, "attempts": 1,
+		"environment": map[string]any{"host": "gpu-7", "worker": "gpu-7-x3k2ab", "image": "registry.example/stoker:v1.0.0-python", "stoker": "v1.0.0", "platform": "linux/amd64",
+			"python": "3.11.7", "tensorflow": "2.19.0", "keras": "3.9.2", "gpus": []string{"0", "1"}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

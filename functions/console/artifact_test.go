@@ -15,10 +15,11 @@ func TestAnArtifactNamesItsMakerAndItsReaders(t *testing.T) {
 	w.apply(penguin)
 	w.descended()
 	base := fmt.Sprintf("s3://bkt/penguin/Trainer/model/%064x/a1", 1)
-	w.sees("/artifact?ref="+base, "Model of penguin/base", `<a href="/run?pipeline=penguin&amp;run=base">base</a>`, ">Trainer<", "1 min 0 s",
+	w.sees("/artifact?ref="+base, "Model of penguin/base", `<a href="/run?pipeline=penguin&amp;run=base">base</a>`, ">Trainer<", "1 min 0 s", "<dt>Host</dt><dd>gpu-7</dd>", "<dt>Keras</dt><dd>3.9.2</dd>",
 		`<a href="/run?pipeline=penguin&amp;run=fine-tuned">penguin/fine-tuned</a>`, // reads it
 		"/artifact?ref=s3%3A%2F%2Fbkt%2Fdata%2Fpenguin%2Fschema%2F17",               // was read
 		"2 files", `<code>`+base+`</code>`, "/lineage?pipeline=penguin&amp;run=base")
+	w.sees("/run?pipeline=penguin&run=base", `<th scope="row">Host</th><td><code>gpu-7</code>`, `<th scope="row">Python</th><td><code>3.11.7</code>`, `<th scope="row">GPUs that it could use</th><td><code>0, 1</code>`)
 	w.sees("/artifact?ref="+base+"/Format-Serving/saved_model.pb", "<h1>saved_model.pb</h1>", "Part of", ">base</a>", "A binary file")
 	w.sees("/artifact?ref=s3://bkt/data/penguin/transformed_examples/17", "another program than Stoker", "penguin/base", "penguin/fine-tuned", ">examples<")
 	w.sees("/artifact?ref=s3://bkt/data/penguin/transformed_examples/17/Split-train/part-0.gz", "penguin/base", "penguin/fine-tuned",
@@ -65,4 +66,13 @@ func TestTheFilesOfAnArtifactArePagedAndBounded(t *testing.T) {
 	if strings.Contains(page, ">10000</a>") || strings.Count(page, "<tr>") != filesPerPage+1 {
 		t.Errorf("the page has %d rows", strings.Count(page, "<tr>"))
 	}
+}
+
+func TestARunNamesItsWorker(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.apply(penguin)
+	w.holds("gpu-7", w.claimed("active"))
+	w.sees("/run?pipeline=penguin&run=active", `<dt>Worker</dt><dd><a href="/workers/gpu-7-k3f9qz">gpu-7</a></dd>`,
+		`<th scope="row">Host</th><td><code>gpu-7</code>`, `<th scope="row">Stoker</th><td><code>v1.2.0</code>`)
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
 // Limits of a configuration on a page.
@@ -60,6 +62,17 @@ func (c *Console) addConfiguration(ctx context.Context, view *runView) {
 		add("Execution", chart.ShortDigest(t.Execution), t.Execution)
 		add("Base model", modelName(t.BaseModel), t.BaseModel)
 		add("Attempts", strconv.Itoa(t.Attempts), "")
+		if made, err := c.madeAt(ctx, t.Model.URI); err == nil {
+			view.Environment = append(view.Environment, environmentOf(made)...)
+		} else if !errors.Is(err, events.ErrNotFound) {
+			c.opts.Logger.Info("record of a model not read", "model", t.Model.URI, "error", err)
+		}
+	}
+	if w := view.Worker; w != nil && view.Trained == nil {
+		add("Host", plain(w.Host), "")
+		add("Worker", plain(w.ID), "")
+		add("Stoker", plain(w.Version), "")
+		add("GPUs of the worker", plain(strings.Join(w.GPUs, ", ")), "")
 	}
 	if known {
 		r := spec.Trainer.Resources
@@ -75,6 +88,38 @@ func (c *Console) addConfiguration(ctx context.Context, view *runView) {
 	if at := slices.IndexFunc(view.Settings, func(one settingLine) bool { return one.Name == "seed" }); at >= 0 {
 		view.Environment = append(view.Environment, settingLine{"Seed", view.Settings[at].Value, ""})
 	}
+}
+
+// madeAt returns how Stoker made an artifact, which never changes.
+func (c *Console) madeAt(ctx context.Context, address string) (lineage.Made, error) {
+	if known, there := c.made.look(address); there {
+		return known, nil
+	}
+	if _, err := c.ours(address); err != nil {
+		return lineage.Made{}, fmt.Errorf("%w: %w", err, events.ErrNotFound)
+	}
+	made, err := lineage.MadeAt(ctx, c.opts.Store, address)
+	if err == nil {
+		c.made.note(address, made)
+	}
+	return made, err
+}
+
+// environmentOf returns where an artifact was made, as far as its record says.
+func environmentOf(made lineage.Made) (list []settingLine) {
+	e := made.Environment
+	if e == nil {
+		return nil
+	}
+	for _, line := range []nameValue{
+		{"Host", e.Host}, {"Worker", e.Worker}, {"Image", e.Image}, {"Stoker", e.Stoker}, {"Platform", e.Platform}, {"Python", e.Python},
+		{"TensorFlow", e.TensorFlow}, {"Keras", e.Keras}, {"GPU", e.GPU}, {"GPUs that it could use", strings.Join(e.GPUs, ", ")},
+	} {
+		if text := strings.ToValidUTF8(line.Value[:min(len(line.Value), maxValueText)], ""); text != "" {
+			list = append(list, valueOf(line.Name, text))
+		}
+	}
+	return list
 }
 
 // flattenJSON adds the values of an object by the paths of their keys. A list is one value.

@@ -24,6 +24,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/console/overview"
 	"github.com/stoker-ml/stoker/functions/internal/peer"
+	"github.com/stoker-ml/stoker/functions/runs/lineage"
 	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -71,6 +72,7 @@ type Console struct {
 	// Confusion matrices by address, and configurations of runs that have ended.
 	confusions *book[string, *confusionView]
 	configured *book[key, map[string]string]
+	made       *book[string, lineage.Made]
 	handler    http.Handler
 
 	sessions *sessions
@@ -104,6 +106,7 @@ func New(opts Options) (*Console, error) {
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, c.redraw)
 	c.confusions, c.configured = newBook[string, *confusionView](maxLogged), newBook[key, map[string]string](maxLogged)
+	c.made = newBook[string, lineage.Made](maxLogged)
 	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewBook(min(overviewFresh, opts.Quietest))
 	c.queues, c.running = newPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), newPoll(opts.Now, c.runningStudies)
 	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)

@@ -73,6 +73,14 @@ type originView struct {
 	Inputs                         []fileLine    // the type as Path
 }
 
+// Environment returns where it was made.
+func (v originView) Environment() []settingLine {
+	if v.Record == nil {
+		return nil
+	}
+	return environmentOf(*v.Record)
+}
+
 // Took returns how long it took.
 func (v originView) Took() time.Duration { return v.Record.Finished.Sub(v.Record.Started) }
 
@@ -265,7 +273,7 @@ func (c *Console) addOrigin(ctx context.Context, view *artifactView, ref storage
 // addMade adds how Stoker made an artifact.
 func (c *Console) addMade(ctx context.Context, view *artifactView, whole storage.Ref, place storage.Place) error {
 	made := &originView{Pipeline: path.Base(path.Dir(place.Root.Key)), Component: path.Base(place.Root.Key), Execution: place.Execution}
-	record, err := lineage.MadeAt(ctx, c.opts.Store, whole.String())
+	record, err := c.madeAt(ctx, whole.String())
 	switch {
 	case err == nil:
 		made.Record = &record

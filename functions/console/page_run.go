@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -27,7 +29,9 @@ type runView struct {
 	Expires    time.Time
 	Job        string
 	Revision   uint64
-	Attempt    string // its worker, and how earlier attempts ended
+	Attempt    string          // its number, and how earlier attempts ended
+	Worker     *workers.Worker // that reports to have the job; nil if none does
+	WorkerURL  template.URL
 	Heartbeat  time.Time
 	Charts     []chartView
 	Tools      toolsView
@@ -59,6 +63,8 @@ type runView struct {
 	Confusion   *confusionView // of its model, on the evaluation rows; nil if there is none
 	CanRerun    bool           // it has ended, and its inputs may be started again
 	Applied     uint64         // the revision of its pipeline that is applied now; 0: none is
+
+	holder string // the attempt that has the lease of its job; "" if none has
 }
 
 // nameValue is a line of a small table.
@@ -101,6 +107,7 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	view, curves, join := c.runOf(k, logged)
 	timeline := logged.Timeline
 	view.Events, view.Trained = timeline.Events, timeline.Trained()
+	c.addWorker(&view)
 	c.addConfiguration(r.Context(), &view)
 	c.addCharts(r, &view, curves)
 	c.addStudy(r.Context(), &view, join.Stage(events.FunctionTune).Job, timeline)
@@ -146,7 +153,7 @@ func (c *Console) runOf(k key, logged runs.Run) (view runView, curves []chart.Ch
 		}
 		view.Attempt = attemptLine(r.Lease.Lease)
 		if r.Lease.Holder != "" {
-			view.Heartbeat = r.Lease.Written
+			view.Heartbeat, view.holder = r.Lease.Written, r.Lease.Holder
 		}
 		view.CanCancel = !r.Over() && r.State != runs.Unclear
 		curves = r.curves.Charts()
@@ -155,6 +162,17 @@ func (c *Console) runOf(k key, logged runs.Run) (view runView, curves []chart.Ch
 		logged.Timeline.Events[i].Ignored = mask.Text(runs.FirstLine(event.Ignored))
 	}
 	return view, curves, j
+}
+
+// addWorker adds the worker that has the run's job, according to its heartbeats.
+func (c *Console) addWorker(view *runView) {
+	if view.holder == "" {
+		return
+	}
+	here, _ := c.workers.All()
+	if w, known := workers.Holders(here)[view.holder]; known {
+		view.Worker, view.WorkerURL = &w, template.URL("/workers/"+url.PathEscape(w.ID))
+	}
 }
 
 func attemptLine(lease events.Lease) string {

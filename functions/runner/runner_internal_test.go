@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -653,6 +654,19 @@ func TestTheStrategyFollowsFromModuleAndLimits(t *testing.T) {
 	} {
 		if got := r.strategy(code{kind: c.kind}, c.limits); got != c.want {
 			t.Errorf("kind %d, limits %+v: %T, want %T", c.kind, c.limits, got, c.want)
+		}
+	}
+}
+
+func TestAJobsPlatformNamesItsKeras(t *testing.T) {
+	t.Parallel()
+	packages := map[string]string{"tensorflow-cpu": "2.19.0", "keras": "3.9.2", "tf-keras": "2.18.0"}
+	environment := python.Environment{Version: "3.11.7", Packages: packages}
+	for version, keras := range map[string]string{module.Keras2: "2.18.0", module.Keras3: "3.9.2"} {
+		job := tfxJob{prepared: prepared{environment: environment}, keras: kerasChoice{Version: version}, gpus: gpuShare{devices: []string{"1"}}}
+		want := Platform{Python: "3.11.7", TensorFlow: "2.19.0", Keras: keras, GPUs: []string{"1"}}
+		if got := job.platform(); !reflect.DeepEqual(got, want) {
+			t.Errorf("Keras %s: %+v, want %+v", version, got, want)
 		}
 	}
 }

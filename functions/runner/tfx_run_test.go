@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,6 +48,12 @@ func TestATFXModuleRunsToItsModel(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(a.ServingModelDir, "saved_model.pb")); err != nil {
 		t.Error(err)
+	}
+	version := regexp.MustCompile(`^[0-9]+[.][0-9]+`)
+	for name, found := range map[string]string{"Python": outcome.Platform.Python, "TensorFlow": outcome.Platform.TensorFlow, "Keras": outcome.Platform.Keras} {
+		if !version.MatchString(found) {
+			t.Errorf("%s has version %q", name, found)
+		}
 	}
 }
 

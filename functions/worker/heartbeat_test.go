@@ -36,6 +36,9 @@ func TestAWorkerSaysWhatItIsAndDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, began := offered(t), time.Now()
 		f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Event, error) {
+			if name := task.Worker; name.ID != "host-1" || name.Version != "v1" || name.Host == "" {
+				t.Errorf("the job names worker %+v", name)
+			}
 			task.Report(events.Progress{Phase: "training"})
 			time.Sleep(2 * time.Minute) // also after the worker was asked to stop
 			return announce(ctx, task)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runs/result"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -131,6 +133,7 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.Mode
 	task := worker.Task{
 		Job: j, Attempt: events.Attempt{ID: attempt, Number: 1},
 		Report: func(p events.Progress) { b.phases = append(b.phases, p.Phase) }, Prove: func() error { return nil },
+		Worker: worker.Name{ID: "host-1", Host: "host", Version: "v1"},
 	}
 	evs, err := b.trainer.Handle(t.Context(), task)
 	if err != nil {
@@ -189,11 +192,24 @@ func TestAJobBecomesACommittedModelAndItsEvent(t *testing.T) {
 				t.Errorf("%s matches %v, %v", pattern, files, err)
 			}
 		}
-		return writesModel(a)
+		outcome, err := writesModel(a)
+		outcome.Platform = runner.Platform{Python: "3.11.7", TensorFlow: "2.19.0", Keras: "3.9.2", GPUs: []string{"0"}}
+		return outcome, err
 	})
 	got, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
 	if err != nil {
 		t.Fatal(err)
+	}
+	place, _ := storage.ExecutionAt(got.Model.URI)
+	place.Attempt = "a1"
+	manifest, err := storage.ReadManifest(t.Context(), b.store, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := result.Of(manifest)
+	if where := made.Environment; err != nil || where == nil || where.Host != "host" || where.Worker != "host-1" || where.Stoker != "v1" ||
+		where.Platform != runtime.GOOS+"/"+runtime.GOARCH || where.Python != "3.11.7" || where.TensorFlow != "2.19.0" || where.Keras != "3.9.2" || !slices.Equal(where.GPUs, []string{"0"}) {
+		t.Errorf("it was made on %+v, %v", where, err)
 	}
 	if got.Cached || got.Metrics["accuracy"] != 0.9 || !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) || got.Hyperparameters["units"] != 8.0 {
 		t.Errorf("event has %+v", got)

@@ -40,15 +40,18 @@ type Result struct {
 type Environment struct {
 	Worker   string `json:"worker,omitempty"`   // the worker's process
 	Host     string `json:"host,omitempty"`     // the worker's name for its machine
-	Stoker   string `json:"stoker,omitempty"`   // version of the worker, which has the builtin modules
+	Stoker   string `json:"stoker,omitempty"`   // version of the worker
 	Platform string `json:"platform,omitempty"` // linux/amd64
-	Image    string `json:"image,omitempty"`    // of the worker's container, as its operator names it
+	// Of the worker's container, as its operator names it.
+	Image string `json:"image,omitempty"`
 	// Versions, of a TFX module. Keras is the one that the module was run with.
-	Python     string   `json:"python,omitempty"`
-	TensorFlow string   `json:"tensorflow,omitempty"`
-	Keras      string   `json:"keras,omitempty"`
-	GPU        string   `json:"gpu,omitempty"`  // its name, of a builtin module on a GPU
-	GPUs       []string `json:"gpus,omitempty"` // devices that the module could use, as CUDA names them
+	Python     string `json:"python,omitempty"`
+	TensorFlow string `json:"tensorflow,omitempty"`
+	Keras      string `json:"keras,omitempty"`
+	// The name of the GPU, of a builtin module on one.
+	GPU string `json:"gpu,omitempty"`
+	// Devices that the module could use, as CUDA names them.
+	GPUs []string `json:"gpus,omitempty"`
 }
 
 // Training is the part of a Result that a training produces.
