@@ -4,6 +4,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -28,16 +29,16 @@ func TestBrowserPagesLookAsKept(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	study := w.few()
 	paths := []string{
-		"/runs", "/run?pipeline=penguin&run=monday", "/run?pipeline=penguin&run=live", "/run?pipeline=penguin&run=wrong",
+		"/", "/workers", "/workers/worker-a-k3f9qz", "/runs", "/run?pipeline=penguin&run=monday", "/run?pipeline=penguin&run=live", "/run?pipeline=penguin&run=wrong",
 		"/compare?run=penguin/run-1&run=penguin/run-2&run=penguin/run-4", "/lineage?pipeline=penguin&run=monday",
 		"/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/studies", "/study?pipeline=penguin&id=" + study, "/trial?pipeline=penguin&id=" + study + "&trial=12",
 		"/pipelines", "/pipeline?name=penguin", "/revisions?name=penguin", "/dead", "/dead-letter?number=1",
 	}
 	w.compare(b, keptPictures, paths, "-width", "1440", "-width", "390")
-	w.compare(b, docsPictures, paths[2:3], "-width", "1440", "-scheme", "light")
+	w.compare(b, docsPictures, []string{"/", "/run?pipeline=penguin&run=live"}, "-width", "1440", "-scheme", "light")
 	w.compare(b, docsPictures, []string{"/study?pipeline=penguin&id=" + study}, "-width", "1440", "-scheme", "dark")
-	w.compare(b, docsPictures, paths[:1], "-width", "390", "-scheme", "light")
+	w.compare(b, docsPictures, []string{"/runs"}, "-width", "390", "-scheme", "light")
 }
 
 // compare compares pages with the pictures of a folder, or keeps new ones.
@@ -102,7 +103,40 @@ func (w *world) few() (study string) {
 	return study
 }
 
-// train starts a training, which lasts until the test ends.
+// works reports workers, one of which has a job, until the test ends.
+func (w *world) works(job events.WorkerJob) {
+	w.t.Helper()
+	busy, big, ended := exampleWorker("worker-a", 4, "cpu"), exampleWorker("gpu-node-1", 2, "gpu"), exampleWorker("spot-3", 4, "cpu")
+	busy.Jobs, busy.Busy = []events.WorkerJob{job}, 1
+	big.GPUs = []string{"NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"}
+	ended.Ended = true
+	w.report(busy, big, ended)
+	ctx, stop := context.WithCancel(w.t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		var err error
+		for beats := time.NewTicker(events.WorkerPause); err == nil; {
+			select {
+			case <-ctx.Done():
+				beats.Stop()
+				stopped <- nil
+				return
+			case <-beats.C:
+				busy.Beat, big.Beat = busy.Beat+1, big.Beat+1
+				err = errors.Join(w.bus.ReportWorker(ctx, busy), w.bus.ReportWorker(ctx, big))
+			}
+		}
+		stopped <- err
+	}()
+	w.t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			w.t.Errorf("the heartbeats of workers: %v", err)
+		}
+	})
+}
+
+// train starts a training of a worker, which lasts until the test ends.
 func (w *world) train(run string) {
 	w.t.Helper()
 	w.publish(ready(run))
@@ -139,4 +173,5 @@ func (w *world) train(run string) {
 		}
 	}
 	w.sees(page, "step 3,900 of 10,000", "Epoch 10/25")
+	w.works(events.WorkerJob{Job: job.ID, Function: job.Function, Pipeline: job.Pipeline, Run: run, Attempt: claim.Attempt().ID, Number: 1, Phase: "training", Since: now})
 }
