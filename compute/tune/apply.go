@@ -105,7 +105,7 @@ func (s *Study) take(e Entry) error {
 	if other := s.Of(e.Taken.Owner.Job); other != nil && other.ID != t.ID {
 		return fmt.Errorf("taken: trial %s: job %s works on trial %s", t.ID, e.Taken.Owner.Job, other.ID)
 	}
-	t.Owner, t.By = e.Taken.Owner, e.Taken.Owner
+	t.Owner, t.By, t.Worker = e.Taken.Owner, e.Taken.Owner, e.Taken.Worker
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (s *Study) start(e Entry) error {
 		if err != nil {
 			return fmt.Errorf("started: %w", err)
 		}
-		t.Status, t.Owner, t.By = Running, started.Owner, started.Owner
+		t.Status, t.Owner, t.By, t.Worker = Running, started.Owner, started.Owner, started.Worker
 		t.Started, t.since = e.Stored, s.Entries
 		t.Tries++
 	}

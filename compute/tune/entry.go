@@ -83,6 +83,7 @@ type Started struct {
 	Trial      string      `json:"trial"`                // 0000, 0001, ...
 	Suggestion *Suggestion `json:"suggestion,omitempty"` // nil: another try at a known trial
 	Owner      Owner       `json:"owner"`
+	Worker     string      `json:"worker,omitempty"` // the id of the owner's worker, for readers
 }
 
 // Owner is the job, and the attempt at it, that runs a trial. Entries of other owners about the
@@ -110,8 +111,9 @@ type Suggestion struct {
 
 // Taken says that another attempt runs a trial from now on.
 type Taken struct {
-	Trial string `json:"trial"`
-	Owner Owner  `json:"owner"`
+	Trial  string `json:"trial"`
+	Owner  Owner  `json:"owner"`
+	Worker string `json:"worker,omitempty"` // the id of the owner's worker, for readers
 }
 
 func (o Owner) String() string { return "job " + o.Job + ", attempt " + o.Attempt }

@@ -38,9 +38,10 @@ type Trial struct {
 	ID string
 	Suggestion
 	Status  Status
-	Owner   Owner // while it runs
-	By      Owner // the newest owner, also after it has ended
-	Tries   int   // tries that were begun, including the running one; Invalid ones do not count
+	Owner   Owner  // while it runs
+	By      Owner  // the newest owner, also after it has ended
+	Worker  string // of By; "": not known
+	Tries   int    // tries that were begun, including the running one; Invalid ones do not count
 	Metrics map[string]float64
 	Curves  map[string][]Point
 	Step    int

@@ -39,8 +39,9 @@ type trialView struct {
 	Took      time.Duration
 	Run       *key
 	RunURL    template.URL
-	Message   string // why it failed, with the end of its log
-	Log       string // of a running one
+	WorkerURL template.URL // of the worker that ran it last; "": not known
+	Message   string       // why it failed, with the end of its log
+	Log       string       // of a running one
 	LogNote   string
 	Kept      string // what is kept of it
 	Results   template.URL
@@ -99,6 +100,9 @@ func (c *Console) trialView(r *http.Request) (view trialView, err error) {
 	view = trialView{
 		Study: d.Name, StudyURL: link("/study", "pipeline", d.Name.Pipeline, "id", d.Name.ID), Row: row, State: string(d.Report.State(row)), InWords: d.Report.InWords(row),
 		Rank: d.Rank(row.Trial), Scored: d.Scored(), Message: mask.Text(runs.PlainText(row.Message)),
+	}
+	if events.CheckName("worker", row.Worker) == nil {
+		view.WorkerURL = workerURL(row.Worker)
 	}
 	for o, score := range d.ScoresOf(i) {
 		if score != nil {

@@ -125,7 +125,7 @@ func (w *world) search(trials int) string {
 			one := active{id: fmt.Sprintf("%04d", i), owner: tune.Owner{Job: fmt.Sprintf("%016x", 0xa11ce+7919*free), Attempt: "a"}}
 			values := land.next(0.7 * float64(i) / float64(trials))
 			one.score = land.score(values)
-			log.write(tune.Entry{Started: []tune.Started{{Trial: one.id, Suggestion: &tune.Suggestion{Values: values}, Owner: one.owner}}})
+			log.write(tune.Entry{Started: []tune.Started{{Trial: one.id, Suggestion: &tune.Suggestion{Values: values}, Owner: one.owner, Worker: fmt.Sprintf("node-%d-k3f9qz", len(running)/2)}}})
 			running, i = append(running, one), i+1
 			continue
 		}
@@ -191,6 +191,7 @@ func TestAStudyIsShown(t *testing.T) {
 	if strings.Contains(body, "hunter2") || strings.Contains(body, "<b>4096") {
 		t.Error("a message is shown with a secret, or as HTML")
 	}
+	w.sees("/trial?pipeline=penguin&id="+id+"&trial=0000", `<a href="/workers/node-0-k3f9qz">node-0-k3f9qz</a>`)
 	// A trial that was stopped has no tick.
 	if !strings.Contains(body, `class="pill stopped"><span aria-hidden="true">◐`) || strings.Contains(body, `✓</span> stopped`) {
 		t.Error("a stopped trial looks like a completed one")

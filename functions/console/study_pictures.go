@@ -83,8 +83,8 @@ func (v *studyView) pictures(r *http.Request, d drawnStudy) {
 }
 
 func (v *studyView) timeline(d drawnStudy) {
-	if height := d.TimelineHeight(); height > 0 {
-		v.Timeline = &pictureView{"timeline", "When trials ran, by job", d.pictureURL("timeline"), 1100, height}
+	if height := d.TimelineHeight(d.State.Study.Last); height > 0 {
+		v.Timeline = &pictureView{"timeline", "When trials ran, by worker", d.pictureURL("timeline"), 1100, height}
 	}
 }
 

@@ -63,6 +63,7 @@ type Row struct {
 	// The job that ran it last, and its attempt.
 	Job     string `json:"job,omitempty"`
 	Attempt string `json:"attempt,omitempty"`
+	Worker  string `json:"worker,omitempty"`
 
 	Values  space.Values       `json:"values"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`
@@ -108,7 +109,7 @@ func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
 		Trial: t.ID, Status: t.Status, Best: best, Step: t.Step, Stopped: t.Stopped, Tries: t.Tries,
 		Parent: t.Parent, From: t.From, Epochs: t.Epochs, Bracket: t.Bracket, Round: t.Round, Iteration: t.Iteration,
 		Started: t.Started, Ended: t.Ended, Values: t.Values, Metrics: t.Metrics, Message: t.Message,
-		Breaks: t.Status == tune.Completed && !s.Feasible(t), Job: t.By.Job, Attempt: t.By.Attempt,
+		Breaks: t.Status == tune.Completed && !s.Feasible(t), Job: t.By.Job, Attempt: t.By.Attempt, Worker: t.Worker,
 	}
 	if score, there := s.Score(t); there && t.Status == tune.Completed {
 		row.Score = &score

@@ -190,9 +190,35 @@ func TestATimelineHasABarForEachTrial(t *testing.T) {
 	s.Trials[3].Status, s.Trials[3].Ended, s.Trials[3].Metrics = tune.Running, time.Time{}, nil
 	s.Trials[2].Status, s.Trials[2].Metrics, s.Trials[2].Message = tune.Failed, nil, "no luck"
 	svg := NewStudy(s).Timeline(time.Unix(50, 0))
-	// 1,014 units at 74 stand for 50 s.
-	for _, want := range []string{`<path class="bar completed" data-t="0" d="M74 8H276.0V30.0H74.0z"/>`, `<path class="bar completed" data-t="1" d="M276.8 36H478.8V58.0H276.8z"/>`,
-		`<path class="bar failed" data-t="2" d="M479.6 21.2H681.6V30.0H479.6z"/>`, `<path class="bar running" data-t="3" d="M682.4 36H1087.2V58.0H682.4z"/>`, ">jobone<", ">50 s<"} {
+	// 938 units at 150 stand for 50 s.
+	for _, want := range []string{`<path class="bar completed" data-t="0" d="M150 8H336.8V30.0H150.0z"/>`, `<path class="bar completed" data-t="1" d="M337.6 36H524.4V58.0H337.6z"/>`,
+		`<path class="bar failed" data-t="2" d="M525.2 21.2H712.0V30.0H525.2z"/>`, `<path class="bar running" data-t="3" d="M712.8 36H1087.2V58.0H712.8z"/>`, ">jobone<", ">50 s<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("no %s in %s", want, svg[strings.Index(svg, "</style>"):])
+		}
+	}
+}
+
+// TestATimelineHasALaneForEachWorker gives one worker two trials at a time, whose jobs differ.
+func TestATimelineHasALaneForEachWorker(t *testing.T) {
+	t.Parallel()
+	s := four(4, 3, 1, 2)
+	for i, trial := range s.Trials {
+		trial.Worker, trial.By.Job = "host-k3f9qz", fmt.Sprint("job", i)
+		if i == 1 {
+			trial.Started = s.Trials[0].Started.Add(time.Second)
+		}
+	}
+	s.Trials[3].Worker = "<b>" + strings.Repeat("x", 500)
+	svg := NewStudy(s).Timeline(time.Unix(50, 0))
+	if height := NewStudy(s).TimelineHeight(time.Unix(50, 0)); height != int(timelineHeight(3)) {
+		t.Errorf("%d units high, want three lanes", height)
+	}
+	if strings.Count(svg, ">host-k3f9qz<") != 1 || strings.Contains(svg, ">job") || strings.Contains(svg, "<b>") || strings.Contains(svg, strings.Repeat("x", 100)) {
+		t.Errorf("lanes: %s", svg[strings.Index(svg, "</style>"):])
+	}
+	// The third trial begins after the first has ended, and shares its lane.
+	for _, want := range []string{`data-t="0,2" d="M150 8`, `data-t="1" d="M`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in %s", want, svg[strings.Index(svg, "</style>"):])
 		}

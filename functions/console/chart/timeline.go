@@ -14,6 +14,7 @@ import (
 // The size of a timeline, in its own units, and the number of its lanes.
 const (
 	timelineWidth  = 1100.0
+	timelineLeft   = 150.0
 	timelineTop    = 8.0
 	timelineBottom = 26.0
 	laneHeight     = 22.0
@@ -21,18 +22,20 @@ const (
 	maxLanes       = 24
 )
 
-// lane has the trials of one job: jobs share a study's trials, and each works on one at a time.
+// lane has the trials that one worker, or a job whose worker is not known, ran one after another. A
+// worker that runs several at once has several lanes.
 type lane struct {
-	job   string
+	of    string // worker or job
+	label string // "": the lane belongs to the one above
 	rows  []int
 	first time.Time
+	end   time.Time // of its last trial
 }
 
-// Timeline draws when each trial ran, with a lane for each job that worked on the study, at the
-// time now. Colors and heights are those of the trials' states. It returns "" if no trial has a
-// time.
+// Timeline draws when each trial ran, with lanes for each worker, at the time now. Colors and
+// heights are those of the trials' states. It returns "" if no trial has a time.
 func (c *Study) Timeline(now time.Time) string {
-	lanes := c.lanes()
+	lanes := c.lanes(now)
 	if len(lanes) == 0 {
 		return ""
 	}
@@ -40,19 +43,21 @@ func (c *Study) Timeline(now time.Time) string {
 	lanes = lanes[:len(lanes)-hidden]
 	from, to := c.span(now)
 	height := timelineHeight(len(lanes))
-	label := fmt.Sprintf("When %d trials ran, by %d jobs, over %s", len(c.Report.Trials), len(lanes)+hidden, to.Sub(from).Round(time.Second))
+	label := fmt.Sprintf("When %d trials ran, by worker, over %s", len(c.Report.Trials), to.Sub(from).Round(time.Second))
 	p := newPicture("timeline", timelineWidth, height, label)
-	a := area{74, timelineTop, timelineWidth - 12, height - timelineBottom}
+	a := area{timelineLeft, timelineTop, timelineWidth - 12, height - timelineBottom}
 	p.timeAxis(a, to.Sub(from))
 	for i, lane := range lanes {
 		top := timelineTop + float64(i)*(laneHeight+laneGap)
-		p.named("end", a.left-8, top+laneHeight/2+4, ShortDigest(lane.job), 9)
+		if lane.label != "" {
+			p.named("end", a.left-8, top+laneHeight/2+4, lane.label, 21)
+		}
 		c.bars(p, a, lane, top, func(t time.Time) float64 {
 			return a.x(float64(t.Sub(from)) / float64(max(1, to.Sub(from))))
 		}, to)
 	}
 	if hidden > 0 {
-		p.text("end", a.right, height-timelineBottom-2, fmt.Sprintf("and %d more jobs", hidden))
+		p.text("end", a.right, height-timelineBottom-2, fmt.Sprintf("and %d more lanes", hidden))
 	}
 	return p.done()
 }
@@ -62,34 +67,73 @@ func timelineHeight(lanes int) float64 {
 }
 
 // TimelineHeight returns the height of the timeline, whose width is 1100; 0 if there is none.
-func (c *Study) TimelineHeight() int {
-	lanes := min(maxLanes, len(c.lanes()))
+func (c *Study) TimelineHeight(now time.Time) int {
+	lanes := min(maxLanes, len(c.lanes(now)))
 	if lanes == 0 {
 		return 0
 	}
 	return int(timelineHeight(lanes))
 }
 
-// lanes returns the jobs in the order in which they began.
-func (c *Study) lanes() (lanes []lane) {
-	at := map[string]int{}
+// maxName bounds the name of a lane, because a worker reports its own.
+const maxName = 64
+
+// lanes returns the workers in the order in which they began; if there are too many lanes, those
+// with the most trials first.
+func (c *Study) lanes(now time.Time) (lanes []lane) {
+	rows := make([]int, 0, len(c.Report.Trials))
 	for i, row := range c.Report.Trials {
-		if row.Started.IsZero() {
-			continue
+		if !row.Started.IsZero() {
+			rows = append(rows, i)
 		}
-		place, known := at[row.Job]
-		if !known {
-			place = len(lanes)
-			at[row.Job] = place
-			lanes = append(lanes, lane{job: row.Job, first: row.Started})
-		}
-		lanes[place].rows = append(lanes[place].rows, i)
 	}
-	slices.SortStableFunc(lanes, func(a, b lane) int { return cmp.Compare(len(b.rows), len(a.rows)) })
-	if len(lanes) <= maxLanes {
-		slices.SortStableFunc(lanes, func(a, b lane) int { return a.first.Compare(b.first) })
+	slices.SortStableFunc(rows, func(a, b int) int { return c.Report.Trials[a].Started.Compare(c.Report.Trials[b].Started) })
+	by, order := map[string][]lane{}, []string{}
+	for _, i := range rows {
+		row := c.Report.Trials[i]
+		of, label := "job "+row.Job, ShortDigest(row.Job)
+		if row.Worker != "" {
+			of, label = row.Worker, cut(row.Worker, maxName)
+		}
+		if by[of] == nil {
+			order = append(order, of)
+		}
+		by[of] = packed(by[of], lane{of, label, []int{i}, row.Started, endOf(row, now)})
+	}
+	all := 0
+	for _, of := range by {
+		all += len(of)
+	}
+	if all > maxLanes {
+		slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(trialsOf(by[b]), trialsOf(by[a])) })
+	}
+	for _, of := range order {
+		for i, one := range by[of] {
+			if i > 0 {
+				one.label = ""
+			}
+			lanes = append(lanes, one)
+		}
 	}
 	return lanes
+}
+
+// packed adds a trial to the first lane that is free when it begins.
+func packed(lanes []lane, trial lane) []lane {
+	for i := range lanes {
+		if !lanes[i].end.After(trial.first) {
+			lanes[i].rows, lanes[i].end = append(lanes[i].rows, trial.rows...), trial.end
+			return lanes
+		}
+	}
+	return append(lanes, trial)
+}
+
+func trialsOf(lanes []lane) (n int) {
+	for _, one := range lanes {
+		n += len(one.rows)
+	}
+	return n
 }
 
 func (c *Study) span(now time.Time) (from, to time.Time) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/admin/replay"
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/internal/filter"
 )
 
 // Limits of the failures.

@@ -196,9 +196,20 @@ func (p *participant) idle(ctx context.Context) (idle bool, err error) {
 		if idle = e.Taken == nil && len(e.Started) == 0 && study.Of(p.me.Job) == nil; !idle {
 			return tune.Entry{}, err
 		}
-		return e, err
+		return p.signed(e), err
 	})
 	return idle, err
+}
+
+// signed adds to an entry which worker begins or takes over its trials.
+func (p *participant) signed(e tune.Entry) tune.Entry {
+	for i := range e.Started {
+		e.Started[i].Worker = p.task.Worker.ID
+	}
+	if e.Taken != nil {
+		e.Taken.Worker = p.task.Worker.ID
+	}
+	return e
 }
 
 // trials has the module train one trial after another.
@@ -253,7 +264,7 @@ func (p *participant) next(ctx context.Context, last *ending) (*taken, error) {
 		if e, err = search.Plan(study, p.me, report, p.Time()); !e.Empty() {
 			wrote, reported = e, reported || e.Ended != nil
 		}
-		return e, err
+		return p.signed(e), err
 	})
 	if err != nil {
 		return nil, err

@@ -165,6 +165,9 @@ func (p *plant) wantSearched(published *events.HParamsReady, trials int) {
 		if x, _ := trial.Values.Lookup("x"); trial.Metrics["loss"] != x {
 			p.Errorf("trial %s of x = %v ended with loss %v", trial.ID, x, trial.Metrics["loss"])
 		}
+		if trial.Worker == "" {
+			p.Errorf("trial %s names no worker", trial.ID)
+		}
 	}
 	if best := study.Best()[0].Metrics["loss"]; *published.Score != best || published.Values["x"] != best {
 		p.Errorf("published %+v, the best is %v", published, best)

@@ -140,7 +140,7 @@ func (p *participant) orphan(ctx context.Context, study tune.Study) (bool, error
 		}
 		return true, p.Write(ctx, func(now tune.Study) (e tune.Entry, err error) {
 			if search.Holds(now, trial.Owner, trial.ID) && now.Of(p.me.Job) == nil {
-				e.Taken, p.orphaned = &tune.Taken{Trial: trial.ID, Owner: p.me}, trial.ID
+				e.Taken, p.orphaned = &tune.Taken{Trial: trial.ID, Owner: p.me, Worker: p.task.Worker.ID}, trial.ID
 			}
 			return e, nil
 		})
