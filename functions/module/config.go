@@ -19,7 +19,7 @@ func (a Assignment) Config(into any) error {
 	known := Keys(into)
 	for _, key := range slices.Sorted(maps.Keys(a.CustomConfig)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("custom_config: unknown key %q: expected some of %s%s", key, strings.Join(known, ", "), spelling.Suggestion(key, known))
+			return fmt.Errorf("custom_config: unknown key %q%s", key, cmp.Or(spelling.Suggestion(key, known), ": expected some of "+strings.Join(known, ", ")))
 		}
 	}
 	return decode("custom_config", a.CustomConfig, into)

@@ -20,7 +20,7 @@ func ExampleAssignment_Config() {
 	fmt.Println(a.Config(&config))
 	// Output:
 	// <nil> {species 8}
-	// custom_config: unknown key "unit": expected some of label, units; did you mean units?
+	// custom_config: unknown key "unit"; did you mean units?
 }
 
 // The values that a search found replace the module's own defaults.

@@ -27,7 +27,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"unknown key", head + "trainer:\n  trian_args: {}\n", `p.yaml:4:3: trainer.trian_args: unknown key; did you mean train_args?`},
 		{"unknown key like no other", head + "zzzzzzzz: 1\n", `p.yaml:3:1: zzzzzzzz: unknown key: expected one of pipeline, module, trainer, tuner, concurrency`},
 		{"unknown keys in a flow mapping", head + "trainer: {train_args: {steps: 1, split: [a]}}\n",
-			"p.yaml:3:24: trainer.train_args.steps: unknown key: expected one of num_steps, splits\n" +
+			"p.yaml:3:24: trainer.train_args.steps: unknown key; did you mean num_steps?\n" +
 				"p.yaml:3:34: trainer.train_args.split: unknown key; did you mean splits?"},
 		{"text for a number", head + "trainer:\n  train_args:\n    num_steps: ten\n",
 			`p.yaml:5:5: trainer.train_args.num_steps: expected a whole number, got text "ten"`},

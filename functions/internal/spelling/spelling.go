@@ -1,14 +1,41 @@
 // Package spelling finds the known word that was probably meant.
 package spelling
 
+import "strings"
+
 // Suggestion returns "; did you mean <known>?" for the known word that is nearest to an unknown
-// one, or "" if none is near. It goes at the end of the error that reports the unknown word.
+// one, else for the only one of which that is a part: units of hidden_units. It returns "" if there
+// is none. It goes at the end of the error that reports the unknown word.
 func Suggestion(word string, known []string) string {
 	best := Nearest(word, known)
+	if best == "" {
+		best = whole(word, known)
+	}
 	if best == "" {
 		return ""
 	}
 	return "; did you mean " + best + "?"
+}
+
+// whole returns the only known name that begins or ends with a word and a separator; "" for none or
+// several.
+func whole(word string, known []string) (found string) {
+	const separators = "-_."
+	word = strings.TrimLeft(word, separators)
+	for _, name := range known {
+		before, ends := strings.CutSuffix(name, word)
+		after, begins := strings.CutPrefix(strings.TrimLeft(name, separators), word)
+		ends = ends && strings.Trim(before, separators) != "" && strings.ContainsAny(before[len(before)-1:], separators)
+		begins = begins && after != "" && strings.ContainsAny(after[:1], separators)
+		switch {
+		case !ends && !begins || word == "":
+		case found != "":
+			return ""
+		default:
+			found = name
+		}
+	}
+	return found
 }
 
 // Nearest returns the known word that is nearest to an unknown one, or "" if none is near.

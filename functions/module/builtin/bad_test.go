@@ -43,7 +43,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		change func(*module.Assignment)
 		want   string
 	}{
-		"unknown key":        {set("hidden", 8), `custom_config: unknown key "hidden": expected some of label, label_key, task, `},
+		"unknown key":        {set("hidden", 8), `custom_config: unknown key "hidden"; did you mean hidden_units?`},
 		"wrong type":         {set("batch_size", "many"), `custom_config: batch_size: expected a whole number, got "many"`},
 		"one layer, no list": {set("hidden_units", 8), "custom_config: hidden_units: expected a list of whole numbers like [8], got 8"},
 		"no rows in a batch": {set("batch_size", 0), "custom_config: batch_size: expected 1 to 65536, got 0"},

@@ -42,23 +42,28 @@ func newDead(a *app.App) *cobra.Command {
 			"  stoker dead groups\n" +
 			"  stoker dead -o json | jq length",
 		Args: app.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), a, deadFilter{}) },
 	}
+	addDead(a, cmd)
 	cmd.AddCommand(newDeadList(a), newDeadGroups(a), newDeadShow(a), newDeadRetry(a), newDeadDrop(a))
 	return cmd
 }
 
 func newDeadList(a *app.App) *cobra.Command {
-	var only deadFilter
 	cmd := &cobra.Command{
 		Use: "list", Annotations: deadInfo.Annotations(), Short: "List dead letters, oldest first", Args: app.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), a, only) },
 		Example: "  stoker dead list\n  stoker dead list --pipeline penguin\n" +
 			"  stoker dead list --group 3fa1c07b52   # as `stoker dead groups` names it\n" +
 			"  stoker dead list -o name | xargs stoker dead retry",
 	}
-	only.addTo(a, cmd, "list only those")
+	addDead(a, cmd)
 	return cmd
+}
+
+// addDead makes a command list dead letters.
+func addDead(a *app.App, cmd *cobra.Command) {
+	var only deadFilter
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listDead(cmd.Context(), a, only) }
+	only.addTo(a, cmd, "list only those")
 }
 
 // deadFilter selects dead letters; the zero value selects all.
@@ -104,7 +109,7 @@ func listDead(ctx context.Context, a *app.App, only deadFilter) error {
 			return err
 		}
 		name := func(d replay.DeadLetter) string { return strconv.FormatUint(d.Number, 10) }
-		return app.PrintList(a, app.Listing[replay.DeadLetter]{Items: deadLetters, Name: name, Columns: deadColumns, None: "no dead letters"})
+		return app.PrintList(a, app.Listing[replay.DeadLetter]{Items: deadLetters, Name: name, Columns: deadColumns, None: a.NoneOf(ctx, bus, "dead letters", only.pipeline)})
 	})
 }
 

@@ -133,6 +133,9 @@ func (a *App) SimilarPipeline(ctx context.Context, bus runs.Source, name string)
 	if err != nil || slices.Contains(known, name) { // only a hint: errors are ignored
 		return ""
 	}
+	if pipeline, _, isRun := strings.Cut(name, "/"); isRun && slices.Contains(known, pipeline) {
+		return "; did you mean " + pipeline + "?"
+	}
 	return spelling.Suggestion(name, known)
 }
 

@@ -43,11 +43,15 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	var unknown string
 	var known []string
 	if _, err := fmt.Sscanf(refused.Error(), "unknown command %q", &unknown); err == nil {
-		if meant := otherWords[unknown]; meant != "" && !cmd.HasParent() {
+		_, group, _ := strings.Cut(cmd.CommandPath()+" ", " ")
+		if meant := otherWords[group+unknown]; meant != "" {
 			return "; did you mean `stoker " + meant + "`?"
 		}
 		if cmd.HasParent() && cmd.LocalFlags().Lookup(unknown) != nil {
 			return "; did you mean --" + unknown + "?"
+		}
+		if cmd.Name() == "completion" {
+			return "; expected bash, fish, powershell or zsh"
 		}
 		for _, child := range cmd.Commands() {
 			if child.IsAvailableCommand() {
@@ -62,34 +66,24 @@ func Suggestion(cmd *cobra.Command, refused error) string {
 	if _, err := fmt.Sscanf(refused.Error(), "unknown flag: --%s", &unknown); err != nil {
 		return ""
 	}
-	add := func(f *pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			known = append(known, "--"+f.Name)
 		}
-	}
-	cmd.LocalFlags().VisitAll(add)
-	cmd.InheritedFlags().VisitAll(add)
+	})
 	if near := spelling.Suggestion("--"+unknown, known); near != "" {
 		return near
 	}
-	return partMeant(unknown, known)
+	known = nil
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	if near := spelling.Nearest("--"+unknown, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
-// partMeant returns the only flag of which an unknown one is the first or the last words.
-func partMeant(unknown string, known []string) string {
-	var meant []string
-	for _, flag := range known {
-		if strings.HasPrefix(flag, "--"+unknown+"-") || strings.HasSuffix(flag, "-"+unknown) {
-			meant = append(meant, flag)
-		}
-	}
-	if len(meant) != 1 {
-		return ""
-	}
-	return "; did you mean " + meant[0] + "?"
-}
-
-// otherWords are commands of other tools, with the one that does it here.
+// otherWords are commands of other tools, below a group of commands if need be, with the one that
+// does it here.
 var otherWords = map[string]string{
 	"start": "up", "serve": "up", "server": "up", "init": "demo", "train": "try", "tune": "try --tune",
 	"status": "runs", "ps": "runs", "ls": "runs", "list": "runs", "get": "runs", "show": "runs show", "describe": "runs show",
@@ -97,14 +91,21 @@ var otherWords = map[string]string{
 	"rerun": "runs rerun", "retry": "dead retry", "stop": "cancel", "kill": "cancel", "delete": "pipelines remove",
 	"remove": "pipelines remove", "rm": "pipelines remove", "download": "models pull", "pull": "models pull", "push": "upload",
 	"setup": "python setup", "check": "doctor", "events": "watch", "tail": "logs", "ui": "console", "dashboard": "console",
-	"infer": "schema infer", "best": "studies best", "diff": "apply --dry-run",
+	"infer": "schema infer", "best": "studies best", "diff": "apply --dry-run", "wait": "runs show --wait",
+	"runs cancel": "cancel", "runs stop": "cancel", "runs logs": "logs", "runs retry": "dead retry",
+	"pipelines apply": "apply", "pipelines diff": "apply --dry-run", "pipelines delete": "pipelines remove",
+	"pipelines pause": "pause", "pipelines resume": "resume",
+	"models download": "models pull", "dead delete": "dead drop", "studies cancel": "studies stop",
 }
+
+// otherLetters are flags of one letter of other tools, with those that do it here.
+var otherLetters = map[string][]string{"n": {"tail", "limit"}, "f": {"follow", "watch"}, "w": {"watch", "wait"}}
 
 // shorthand matches the error of a flag of one letter that a command lacks.
 var shorthand = regexp.MustCompile(`^unknown shorthand flag: '(.)'`)
 
-// shorthandMeant returns the flag that begins with the letter, or the argument that others give as
-// a flag.
+// shorthandMeant returns the flag that begins with the letter or has it in other tools, or the
+// argument that others give as a flag.
 func shorthandMeant(cmd *cobra.Command, letter string) string {
 	if _, arguments, _ := strings.Cut(cmd.Use, " "); letter == "f" && strings.HasPrefix(arguments, "FILE") {
 		return "; the file is an argument: `" + cmd.CommandPath() + " FILE`"
@@ -115,6 +116,11 @@ func shorthandMeant(cmd *cobra.Command, letter string) string {
 			meant = append(meant, "--"+f.Name)
 		}
 	})
+	for _, name := range otherLetters[letter] {
+		if len(meant) != 1 && cmd.LocalFlags().Lookup(name) != nil {
+			meant = []string{"--" + name}
+		}
+	}
 	if len(meant) != 1 {
 		return ""
 	}

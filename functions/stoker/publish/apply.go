@@ -161,8 +161,12 @@ func readPipeline(ctx context.Context, a *app.App, name string, skipModule bool)
 		return spec, "", noFile(name, err)
 	}
 	file, err := pipeline.ReadFile(name, whole)
-	if err != nil && strings.Contains(err.Error(), "character '\t'") {
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "character '\t'"):
 		err = fmt.Errorf("%w: indent with spaces, YAML has no tabs", err)
+	case strings.Contains(err.Error(), "could not find flow"), strings.Contains(err.Error(), "must be specified"):
+		err = fmt.Errorf("%w: close what { or [ opens there", err)
 	}
 	if err != nil {
 		return spec, "", err
@@ -195,6 +199,9 @@ func noFile(name string, err error) error {
 	folder := filepath.Dir(name)
 	if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
 		folder, err = name, errors.New("expected a pipeline file, not a folder")
+	}
+	if name == "-" || strings.Contains(name, "://") {
+		return exit.Usage(fmt.Errorf("%s: expected a file on this machine: save it first", name))
 	}
 	var files []string
 	for _, pattern := range []string{"*.yaml", "*.yml"} {

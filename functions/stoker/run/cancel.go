@@ -68,6 +68,9 @@ func cancelRun(ctx context.Context, a *app.App, bus events.Bus, key runs.Key) (d
 	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, bus, key) {
 		return done, fmt.Errorf("run %s is already cancelled", key.Run)
 	}
+	if errors.Is(err, dispatch.ErrTooLate) {
+		return done, fmt.Errorf("%w: the run has ended: `%s` shows how", err, a.Command("runs show "+app.Quoted(key.Pipeline+"/"+key.Run)))
+	}
 	if err != nil {
 		return done, err
 	}

@@ -94,6 +94,9 @@ func printLogs(ctx context.Context, a *app.App, l app.Link, key runs.Key, f logs
 	if address == "" && !f.tuning && !detail.Over() {
 		return logs.Live(ctx, l.Bus, key, out)
 	}
+	if address == "" && f.tuning {
+		return exit.NotFound(fmt.Errorf("run %s: no search ran for it, or its log was removed: without --tuning this prints the log of the training", key.Run))
+	}
 	if address == "" {
 		return exit.NotFound(fmt.Errorf("run %s: it has no log: its module did not run, or the log was removed", key.Run))
 	}

@@ -110,6 +110,9 @@ func (f *workerFlags) check() error {
 	if f.once {
 		f.warm.Processes = 0 // there is no second job
 	}
+	if len(f.classes) == 0 || slices.Contains(f.classes, "") {
+		return exit.Usage(errors.New("--classes: expected names of resource classes, like cpu,gpu"))
+	}
 	return errors.Join(f.checkFunctions(), f.checkHosts(), app.Within("slots", f.slots, 1, app.AnyCount), f.warm.Check(), app.CheckCompute())
 }
 

@@ -28,6 +28,9 @@ func (t Target) Help(err error) string {
 	case errors.Is(err, events.ErrRefused):
 		return "`stoker config` shows the credentials in use"
 	}
+	if scheme, _, _ := strings.Cut(t.BusName(), "://"); scheme == "http" || scheme == "https" {
+		return "NATS has no http address: --nats nats://HOST:PORT"
+	}
 	return fmt.Sprintf("is %s right? `stoker config` shows where the setting comes from", t.BusName())
 }
 
