@@ -170,7 +170,7 @@ var rules = archtest.Rules{
 		"functions/stoker/table": {Imports: "compute/data/examplegen functions/runner functions/stoker/app functions/stoker/exit"},
 		"functions/stoker/serve": {Imports: "events events/jetstream functions/admin/access functions/integrate/bridge functions/integrate/bridge/endpoint functions/console " +
 			"functions/dispatch functions/execution functions/execution/trainer functions/execution/tuner functions/runner/multihost " +
-			"functions/runner functions/integrate/notify functions/integrate/openlineage functions/internal/peer functions/runs/submit functions/scratch functions/settings " +
+			"functions/runner functions/integrate/notify functions/integrate/openlineage functions/internal/peer functions/runs/submit functions/runs/workers functions/scratch functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/stack " +
 			"functions/stoker/terminal functions/telemetry functions/worker local storage"},
 		"functions/stoker/publish": {Imports: "compute/data/examplegen events functions/admin/access functions/integrate/bridge functions/dispatch functions/runner/snapshot " +

@@ -133,3 +133,37 @@ func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 	}, waiting, running, redelivered)
 	return err
 }
+
+// Serving is the number of workers that are alive and claim jobs of a function and a class.
+type Serving struct {
+	Function, Class string
+	Consumer        string // of the queue, as in Queue
+	Workers         int
+}
+
+// Serving reads with ask which queues are served whenever metrics are collected. A number that
+// can't be read is left out: only a queue that is known to have no worker counts as such.
+func (t *Telemetry) Serving(ask func(context.Context) ([]Serving, error)) error {
+	if t == nil || t.meters == nil {
+		return nil
+	}
+	alive, err := t.meters.meter.Int64ObservableGauge("stoker.workers", metric.WithUnit("{worker}"),
+		metric.WithDescription("Workers that are alive and claim jobs of a function and a class"))
+	if err != nil {
+		return err
+	}
+	_, err = t.meters.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, lagTime)
+		defer cancel()
+		all, err := ask(ctx)
+		for _, s := range all {
+			o.ObserveInt64(alive, int64(s.Workers), metric.WithAttributes(
+				attribute.String("function", s.Function), attribute.String("class", s.Class), attribute.String("consumer", s.Consumer)))
+		}
+		if err != nil {
+			t.log.Warn("number of workers not known", "error", err)
+		}
+		return nil
+	}, alive)
+	return err
+}

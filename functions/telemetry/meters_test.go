@@ -19,6 +19,11 @@ func scrapeAll(t *testing.T) string {
 	err := tele.Queues(func(context.Context) ([]telemetry.Queue, error) {
 		return []telemetry.Queue{{Stream: "JOBS", Consumer: "train-cpu", Waiting: 3, Running: 1}}, nil
 	})
+	if err == nil {
+		err = tele.Serving(func(context.Context) ([]telemetry.Serving, error) {
+			return []telemetry.Serving{{Function: "train", Class: "cpu", Consumer: "train-cpu", Workers: 2}, {Function: "train", Class: "tpu", Consumer: "train-tpu"}}, nil
+		})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +62,8 @@ func TestCountsAreServed(t *testing.T) {
 		`stoker_trials_total{pipeline="penguin",status="COMPLETED"} 1`,
 		`stoker_checkpoint_size_bytes_total{pipeline="penguin"} 1024`,
 		`stoker_queue_lag{consumer="train-cpu",stream="JOBS"} 3`,
+		`stoker_workers{class="cpu",consumer="train-cpu",function="train"} 2`,
+		`stoker_workers{class="tpu",consumer="train-tpu",function="train"} 0`,
 		`messaging_client_sent_messages_total{messaging_destination_template="jobs.{function}.{class}.{job}",messaging_operation_name="send",messaging_system="nats"} 3`,
 		`messaging_process_duration_seconds_count{`,
 		`messaging_client_operation_duration_seconds_count{`,

@@ -28,7 +28,9 @@ with its token. No label names a run, a job or a model, so the number of time se
 with the work.
 
 Several processes report the same queue: take the ` + "`max`" + `, not the sum. A queue's metrics come
-from the bus, all others from the process alone.
+from the bus, all others from the process alone. Dispatchers also report the number of workers of
+each queue. A queue exists once a worker of its class has run: until then the console's overview
+alone shows that jobs of the class wait.
 
 The metrics ` + "`go_*` and `process_*`" + ` are those of every Go program. A metric appears once there is
 something to count.

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -69,6 +72,8 @@ func (o operated) run(ctx context.Context, do func(context.Context, *operated) e
 type asks struct {
 	needs map[string]telemetry.Need
 	lags  []func(context.Context) ([]jetstream.Lag, error)
+	// The workers of each queue; nil: not reported.
+	serving func(context.Context) ([]telemetry.Serving, error)
 }
 
 // while serves the probes while do runs.
@@ -78,6 +83,11 @@ func (o *operated) while(ctx context.Context, a asks, do func(context.Context) e
 	}
 	if err := o.Queues(a.queues); err != nil {
 		return err
+	}
+	if a.serving != nil {
+		if err := o.Serving(a.serving); err != nil {
+			return err
+		}
 	}
 	if o.listen == "" {
 		return do(ctx)
@@ -132,7 +142,7 @@ func asWorker(bus *jetstream.Bus, store storage.Store, root storage.Ref, functio
 func asStack(stack *stack.Stack) asks {
 	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
 	evs := asDispatcher(stack.Bus)
-	all.needs["events"], all.lags = evs.needs["bus"], evs.lags
+	all.needs["events"], all.lags, all.serving = evs.needs["bus"], evs.lags, evs.serving
 	return all
 }
 
@@ -141,6 +151,31 @@ func asStack(stack *stack.Stack) asks {
 func asDispatcher(bus *jetstream.Bus) asks {
 	all := asReader(bus.EventLag, bus.MayFollowEvents, dispatch.Reader)
 	all.lags = append(all.lags, bus.QueueLags)
+	all.serving = serving(bus)
+	return all
+}
+
+// serving returns a function that counts the workers of each queue, those included that none
+// serves.
+func serving(bus *jetstream.Bus) func(context.Context) ([]telemetry.Serving, error) {
+	return func(ctx context.Context) ([]telemetry.Serving, error) {
+		known, err := workers.Known(ctx, bus, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		queues, err := bus.QueueLags(ctx)
+		return servingOf(known, queues), err
+	}
+}
+
+func servingOf(known []workers.Worker, queues []jetstream.Lag) (all []telemetry.Serving) {
+	by := workers.ByQueue(known)
+	for _, queue := range queues {
+		function, class, _ := strings.Cut(queue.Consumer, "-")
+		all = append(all, telemetry.Serving{
+			Function: function, Class: class, Consumer: queue.Consumer, Workers: by[workers.Queue{Function: events.Function(function), Class: class}].Workers,
+		})
+	}
 	return all
 }
 
