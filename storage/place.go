@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +41,18 @@ func (p Place) Manifest() Ref { return p.system().Join(p.Attempt, "manifest.json
 
 // Log returns the address of the output of the attempt's module.
 func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
+
+// Part returns the place of a part of the execution, which has checkpoints of its own: a trial of a
+// search.
+func (p Place) Part(name string) Place {
+	sum := sha256.Sum256([]byte(p.Execution + " " + name))
+	p.Execution = digestPrefix + hex.EncodeToString(sum[:])
+	return p
+}
+
+// Checkpoint returns the folder of a checkpoint of the execution. Files that had not changed since
+// an earlier checkpoint are in the folder of that.
+func (p Place) Checkpoint(c Checkpoint) Ref { return p.checkpoint(c.Attempt, c.Number) }
 
 // Commit returns the address of the execution's commit.
 func (p Place) Commit() Ref { return p.system().Join(commitFile) }

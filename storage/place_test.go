@@ -92,3 +92,16 @@ func TestACommitIsReadWithoutWhatItStandsFor(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// Checkpoints of parts are found at the address that earlier versions gave them.
+func TestThePlaceOfAPartNeverChanges(t *testing.T) {
+	t.Parallel()
+	place := storage.Place{Root: root, Execution: "sha256:" + strings.Repeat("0a", 32), Attempt: "a1"}.Part("trial 0007 a")
+	const want = "0b466da2ef4d65ee09fcf2bfa415b5a5a59aa1e7fd52177d7bcc43c0421a69d3"
+	if place.Execution != "sha256:"+want || place.Root != root || place.Attempt != "a1" {
+		t.Errorf("%+v", place)
+	}
+	if at := place.Checkpoint(storage.Checkpoint{Attempt: "a2", Number: 3}); at != root.Join(".system", want, "checkpoints", "a2", "000003") {
+		t.Errorf("checkpoint at %s", at)
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // axeVersion is the version of npm's axe-core that checks pages.
@@ -162,6 +163,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.descended()
 	w.manyFiles()
 	study, tradeOff := w.search(trials), w.tradeOff(60)
+	checkpoint := w.saveTrial(tradeOff, "0059", 1300)
 	w.shelve("s3://bkt/penguin/Trainer/model/"+digest[7:]+"/a1/Format-Serving/saved_model.pb", "a model")
 	w.eventually("all runs are known", func() bool { return len(w.model.snapshot()) >= runs })
 	now := time.Now()
@@ -181,6 +183,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
 		"/trial?pipeline=penguin&id=" + study + "&trial=12", "/trial?pipeline=penguin&id=" + study + "&trial=7",
+		"/trial?pipeline=penguin&id=" + tradeOff + "&trial=59", "/artifact?ref=" + checkpoint.Checkpoint(storage.Checkpoint{Attempt: "a1", Number: 1}).String(),
 		"/pipeline?name=penguin", "/pipeline?name=nosuch", "/pipeline/remove?name=penguin", "/pipeline/rollback?name=penguin&revision=3", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/dead?by=letter", "/dead/ask?do=retry", "/dead-letter?number=1", "/dead-letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/artifact?ref=s3://bkt/penguin/Trainer/model/" + fmt.Sprintf("%064x", 1) + "/a1", "/artifact?ref=s3://bkt/data/penguin/many&page=2", "/artifact?ref=s3://bkt/data/penguin/many/0007-settings.json",
 		"/artifact?ref=s3://bkt/data/penguin/transformed_examples/17/Split-train/part-0.gz",

@@ -37,12 +37,14 @@ type artifactView struct {
 	Leaf    leaf
 	Get     template.URL // address of its download
 	Single  bool         // it is one file
-	Preview *preview.Preview
-	Made    *originView // nil: Stoker did not make it
-	Lineage template.URL
-	Readers []runLink // the most recently updated first
-	Others  int       // further readers
-	Sharing []runLink // runs that have it as their result, and did not make it
+	// It is a checkpoint, or a part of one.
+	Checkpoint bool
+	Preview    *preview.Preview
+	Made       *originView // nil: Stoker did not make it
+	Lineage    template.URL
+	Readers    []runLink // the most recently updated first
+	Others     int       // further readers
+	Sharing    []runLink // runs that have it as their result, and did not make it
 }
 
 // crumb is a folder above, or an artifact that contains something.
@@ -195,10 +197,10 @@ func (c *Console) listFiles(ctx context.Context, ref storage.Ref) (listedFiles, 
 		return out, nil
 	case errors.Is(err, errManyFiles):
 		out.more = true
-	case errors.Is(err, storage.ErrIncomplete), errors.Is(err, storage.ErrBadRef):
-		out.bad = err.Error()
-	default:
+	case len(seen.objects) == 0, ctx.Err() != nil, errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrDenied):
 		return out, err
+	default:
+		out.bad = err.Error()
 	}
 	out.Listing = storage.Listing{Ref: ref}
 	for _, object := range seen.objects {
@@ -251,11 +253,15 @@ func (c *Console) addOrigin(ctx context.Context, view *artifactView, ref storage
 	addresses := []string{ref.String()}
 	for key := ref.Key; key != "." && key != "/" && !ours; key = path.Dir(key) {
 		whole.Key = key
-		if place, ours = storage.PlaceOf(whole); !ours {
+		place, ours = storage.PlaceOf(whole)
+		if ours = ours && place.Validate() == nil; !ours {
 			addresses = append(addresses, whole.String())
 		}
 	}
 	view.Title = path.Base(ref.Key)
+	if _, part, _ := storage.OwnerOf(c.opts.Root, ref.Join("file")); part == storage.PartCheckpoint {
+		view.Checkpoint = true
+	}
 	if ours {
 		if err := c.addMade(ctx, view, whole, place); err != nil {
 			return err

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,6 +20,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // trialView is one trial of a study.
@@ -41,9 +44,11 @@ type trialView struct {
 	RunURL    template.URL
 	WorkerURL template.URL // of the worker that ran it last; "": not known
 	Message   string       // why it failed, with the end of its log
-	Log       string       // of a running one
+	Log       string       // the end of the output of its job, or of the search
 	LogNote   string
-	Kept      string // what is kept of it
+	LogURL    template.URL
+	Kept      string          // what is kept of it
+	Saved     *checkpointLine // its newest checkpoint
 	Results   template.URL
 	Model     template.URL
 	Parent    template.URL
@@ -114,8 +119,9 @@ func (c *Console) trialView(r *http.Request) (view trialView, err error) {
 	view.curves(d, t)
 	view.neighbors(d, i)
 	view.kept(c, d, row, t)
+	c.addCheckpoint(r.Context(), &view, d, t)
 	c.addRun(&view, d)
-	c.addTrialLog(r.Context(), &view, t)
+	c.addTrialLog(r.Context(), &view, d, t)
 	view.commands(c, d, t)
 	return view, nil
 }
@@ -189,6 +195,31 @@ const (
 	tunerModel  = "model"
 )
 
+// checkpointLine is a checkpoint of a trial.
+type checkpointLine struct {
+	Step    int
+	Address string
+	URL     template.URL
+}
+
+// addCheckpoint adds the newest checkpoint of a trial, from which another attempt at it resumes, or
+// other trials start. It is removed once the search has ended.
+func (c *Console) addCheckpoint(ctx context.Context, view *trialView, d drawnStudy, t *tune.Trial) {
+	if d.Report.Finished != nil || t.Status != tune.Running && view.Kept == "" {
+		return
+	}
+	root := c.opts.Root.Join(d.Name.Pipeline, tunerFolder)
+	place := storage.Place{Root: root, Execution: "sha256:" + d.Name.ID}.Part(studies.PartOf(t))
+	list, err := storage.CheckpointsOf(ctx, c.opts.Store, root, place.Execution)
+	if err != nil {
+		c.opts.Logger.Info("checkpoints of a trial not read", "study", d.Name.ID, "trial", t.ID, "error", err)
+	}
+	if len(list) > 0 {
+		address := place.Checkpoint(list[0]).String()
+		view.Saved = &checkpointLine{list[0].Step, address, link("/artifact", "ref", address)}
+	}
+}
+
 // kept adds what the store has of a trial.
 func (v *trialView) kept(c *Console, d drawnStudy, row report.Row, t *tune.Trial) {
 	over := d.Report.Finished != nil && d.Report.Finished.Why != tune.Cancelled && d.Report.Finished.Why != tune.Failing
@@ -228,22 +259,52 @@ func (c *Console) addRun(view *trialView, d drawnStudy) {
 	})
 }
 
-// addTrialLog adds the end of the output of a running trial's job.
-func (c *Console) addTrialLog(ctx context.Context, view *trialView, t *tune.Trial) {
-	if t.Status != tune.Running {
+// addTrialLog adds the end of the output of a trial's job, which the bus has while the job runs and
+// for an hour after it at most; of a trial that has ended also that of the search, if the store has
+// it.
+func (c *Console) addTrialLog(ctx context.Context, view *trialView, d drawnStudy, t *tune.Trial) {
+	switch {
+	case t.By.Job == "":
 		return
-	}
-	view.LogNote = "The output of its job, which also has earlier trials of the same job."
-	if view.Run == nil {
+	case view.Run == nil && t.Status == tune.Running:
 		view.LogNote = "The output of its job is on the page of its run, which is not known here."
 		return
+	case view.Run != nil:
+		text, err := c.logs.end(ctx, job{*view.Run, t.By.Job})
+		if err != nil {
+			view.LogNote = "The output can't be read now: " + mask.Text(err.Error())
+			return
+		}
+		view.Log, view.LogNote = mask.Text(runs.PlainText(text)), "The end of the output of its job, which also has other trials of the same job."
 	}
-	text, err := c.logs.end(ctx, job{*view.Run, t.Owner.Job})
-	if err != nil {
-		view.LogNote = "The output can't be read now: " + mask.Text(err.Error())
+	if t.Status == tune.Running || view.Log != "" {
 		return
 	}
-	view.Log = mask.Text(runs.PlainText(text))
+	view.LogNote = "The output of a trial is not stored: the bus has it while its job runs, and for an hour after at most."
+	c.addSearchLog(ctx, view, d)
+}
+
+// addSearchLog adds the end of the log of a module that has run a search in one process.
+func (c *Console) addSearchLog(ctx context.Context, view *trialView, d drawnStudy) {
+	if d.Report.Finished == nil {
+		return
+	}
+	root := c.opts.Root.Join(d.Name.Pipeline, tunerFolder)
+	commit, err := storage.CommitOf(ctx, c.opts.Store, root, "sha256:"+d.Name.ID)
+	if err != nil || commit.Attempt == "" {
+		return // not committed yet, or cancelled
+	}
+	log := storage.Place{Root: root, Execution: commit.Execution, Attempt: commit.Attempt}.Log()
+	text, _, err := c.tail(ctx, log)
+	if errors.Is(err, storage.ErrNotFound) {
+		return
+	}
+	if err != nil {
+		view.LogNote = "The log of the search can't be read: " + mask.Text(err.Error())
+		return
+	}
+	view.Log, view.LogURL = mask.Text(runs.PlainText(text)), link("/download", "ref", log.String())
+	view.LogNote = "The end of the log of the search, which has all trials that its attempt ran."
 }
 
 // commands adds the trial's hyperparameters as JSON, and how to train with them.

@@ -2,8 +2,6 @@ package execution
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -30,9 +28,7 @@ type Part struct {
 // for its trials: so the last save counts, whichever job made it and at whatever step, and all save
 // as the same attempt of the same job. An attempt that has lost its lease can't write.
 func (a *Attempt) Part(name, dir string) *Part {
-	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
-	place := a.Execution.place(a.Task.Attempt.ID)
-	place.Execution = "sha256:" + hex.EncodeToString(sum[:])
+	place := a.Execution.place(a.Task.Attempt.ID).Part(name)
 	return &Part{
 		dir: dir, attempt: a, place: place,
 		checkpoints: storage.OpenCheckpoints(a.Execution.fenced, place, name, 1),

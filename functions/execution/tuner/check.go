@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
 	"github.com/stoker-ml/stoker/functions/runs/result"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // Check refuses a search without a result, and files that readers of TFX's files would not
@@ -87,7 +88,7 @@ func leftBy(study tune.Study) (parts []string) {
 	for _, trial := range study.Trials {
 		files := strings.Fields(trial.Files)
 		if slices.Contains(files, keptFiles) {
-			parts = append(parts, partOf(trial))
+			parts = append(parts, studies.PartOf(trial))
 		}
 		if slices.Contains(files, modelFiles) {
 			parts = append(parts, modelOf(trial))

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution/tuner/search"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/runner"
+	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
 // shares reports whether the module's own search takes its trials from the study: a TFX module with
@@ -188,7 +189,7 @@ func (b *backend) Keep(ctx context.Context, trial, folder string) (string, error
 	if kept == nil {
 		return "", nil // the bus has lost the trial's start, so it was not started
 	}
-	return keptFiles, b.attempt.Part(partOf(kept), folder).Save(ctx, 0)
+	return keptFiles, b.attempt.Part(studies.PartOf(kept), folder).Save(ctx, 0)
 }
 
 // Lay implements oracle.Backend. If a state is gone, the directory stays empty, and the trial's
@@ -197,7 +198,7 @@ func (b *backend) Lay(ctx context.Context, trial *tune.Trial, folder string) err
 	if err := os.MkdirAll(filepath.Clean(folder), 0o755); err != nil {
 		return err
 	}
-	_, err := b.attempt.Part(partOf(trial), "").Load(ctx, folder)
+	_, err := b.attempt.Part(studies.PartOf(trial), "").Load(ctx, folder)
 	return err
 }
 

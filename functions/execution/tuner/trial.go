@@ -34,7 +34,7 @@ func (p *participant) try(ctx context.Context, trial taken) (_ *tune.Ended, err 
 	if err != nil {
 		return nil, err
 	}
-	part := p.attempt.Part(partOf(trial.Trial), assignment.WorkingDir)
+	part := p.attempt.Part(studies.PartOf(trial.Trial), assignment.WorkingDir)
 	if err := p.prepare(ctx, trial, assignment, part); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (p *participant) prepare(ctx context.Context, trial taken, assignment modul
 	if local := p.attempt.Workspace.Path(keptAt(parent)); execution.There(local) != "" {
 		return unavailable(p.layKept(local, assignment.WorkingDir))
 	}
-	found, err := p.attempt.Part(partOf(parent), "").Load(ctx, assignment.WorkingDir)
+	found, err := p.attempt.Part(studies.PartOf(parent), "").Load(ctx, assignment.WorkingDir)
 	if err == nil && !found {
 		p.log.Warn("the state of a trial is gone; the trial that resumes from it starts from the beginning", "trial", trial.ID, "parent", trial.Parent)
 	}
@@ -159,10 +159,6 @@ const (
 	keptFiles  = "kept"
 	modelFiles = "model"
 )
-
-// partOf names the part of the execution that a trial's state is stored as. A number alone is not
-// enough: the bus may lose the start of a trial, and then another trial has its number.
-func partOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
 
 // keptAt returns the local directory of the same.
 func keptAt(trial *tune.Trial) string { return filepath.Join("kept", trial.ID+"-"+trial.Origin) }
@@ -267,7 +263,7 @@ func wantsModel(search pipeline.Search) bool {
 // models reports whether trials leave models, of which the best trial's is published.
 func (p *participant) models() bool { return wantsModel(p.searching) }
 
-func modelOf(trial *tune.Trial) string { return "model of " + partOf(trial) }
+func modelOf(trial *tune.Trial) string { return "model of " + studies.PartOf(trial) }
 
 // keepModel keeps the model of a trial if no earlier trial is better: the best trial of the study
 // is one of these.
