@@ -25,70 +25,94 @@ const keysOfSequence = 9
 
 // buildParseSequence reads a batch of serialized tf.SequenceExamples with ParseSequenceExampleV2.
 func buildParseSequence(n *Node) (Kernel, error) {
-	dense := n.types("Tcontext_dense")
-	if err := n.takes(keysOfSequence + len(dense)); err != nil {
+	lists, err := readSequenceLists(n)
+	if err != nil {
 		return nil, err
-	}
-	var keys [6][]string
-	for i := range keys {
-		list, err := n.fixedStrings(2 + i)
-		if err != nil {
-			return nil, fmt.Errorf("keys: %w", err)
-		}
-		keys[i] = list
-	}
-	types := [6][]tensor.DType{
-		n.types("context_sparse_types"), dense, n.types("context_ragged_value_types"),
-		n.types("feature_list_sparse_types"), n.types("feature_list_dense_types"), n.types("feature_list_ragged_value_types"),
-	}
-	contextSplits, listSplits := n.types("context_ragged_split_types"), n.types("feature_list_ragged_split_types")
-	shapes := [2][][]int{shapesOf(n, "context_dense_shapes"), shapesOf(n, "feature_list_dense_shapes")}
-	missing, ok := n.Fixed[keysOfSequence-1].(*tensor.Array[bool])
-	if !ok || len(missing.Data) != len(keys[4]) {
-		return nil, errors.New("which lists may be missing isn't known beforehand")
-	}
-	for i := range keys {
-		if len(keys[i]) != len(types[i]) {
-			return nil, errors.New("keys and types are not as many")
-		}
-	}
-	if len(contextSplits) != len(keys[2]) || len(listSplits) != len(keys[5]) || len(shapes[0]) != len(keys[1]) ||
-		len(shapes[1]) != len(keys[4]) || n.In[0] != tensor.String {
-		return nil, errors.New("keys, shapes and types are not as many")
 	}
 	p, features := &sequenceParser{}, []example.Feature{}
 	groups := [6]*[]parsed{&p.sparse, &p.dense, &p.ragged, &p.lists.sparse, &p.lists.dense, &p.lists.ragged}
 	for g, group := range groups {
-		for i, key := range keys[g] {
-			f, err := parsedFeature(key, types[g][i])
+		for i := range lists.keys[g] {
+			f, one, err := lists.feature(n, g, i)
 			if err != nil {
 				return nil, err
-			}
-			f.Sequence = g >= 3
-			one := parsed{}
-			switch g {
-			case 1:
-				f.Shape = append([]int{}, shapes[0][i]...)
-				f.Default, err = n.parsedDefault(keysOfSequence+i, f)
-			case 2:
-				one.splits = contextSplits[i]
-			case 4:
-				f.Shape, f.AllowMissing = append([]int{}, shapes[1][i]...), missing.Data[i]
-			case 5:
-				one.splits = listSplits[i]
-			}
-			if err == nil && one.splits != 0 && one.splits != tensor.Int32 && one.splits != tensor.Int64 {
-				err = fmt.Errorf("row splits of type %v", one.splits)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("feature %q: %w", key, err)
 			}
 			features, *group = append(features, f), append(*group, one)
 		}
 	}
-	n.Out = slices.Concat(parsedTypes([3][]tensor.DType(types[:3]), contextSplits), slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[3],
-		slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[4], slices.Repeat([]tensor.DType{tensor.Int64}, len(types[4])), types[5], listSplits, listSplits)
+	types := lists.types
+	n.Out = slices.Concat(parsedTypes([3][]tensor.DType(types[:3]), lists.contextSplits), slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[3],
+		slices.Repeat([]tensor.DType{tensor.Int64}, len(types[3])), types[4], slices.Repeat([]tensor.DType{tensor.Int64}, len(types[4])), types[5], lists.listSplits, lists.listSplits)
 	return p.kernel(features, groups[:])
+}
+
+// sequenceLists are what a ParseSequenceExample says of its features, by group: sparse, dense and
+// ragged ones of the context, then the same of the feature lists.
+type sequenceLists struct {
+	keys                      [6][]string
+	types                     [6][]tensor.DType
+	contextSplits, listSplits []tensor.DType // of the ragged groups
+	shapes                    [2][][]int     // of the dense groups
+	missing                   []bool         // whether a dense feature list may be missing
+}
+
+func readSequenceLists(n *Node) (l sequenceLists, err error) {
+	dense := n.types("Tcontext_dense")
+	if err := n.takes(keysOfSequence + len(dense)); err != nil {
+		return l, err
+	}
+	for i := range l.keys {
+		if l.keys[i], err = n.fixedStrings(2 + i); err != nil {
+			return l, fmt.Errorf("keys: %w", err)
+		}
+	}
+	l.types = [6][]tensor.DType{
+		n.types("context_sparse_types"), dense, n.types("context_ragged_value_types"),
+		n.types("feature_list_sparse_types"), n.types("feature_list_dense_types"), n.types("feature_list_ragged_value_types"),
+	}
+	l.contextSplits, l.listSplits = n.types("context_ragged_split_types"), n.types("feature_list_ragged_split_types")
+	l.shapes = [2][][]int{shapesOf(n, "context_dense_shapes"), shapesOf(n, "feature_list_dense_shapes")}
+	missing, ok := n.Fixed[keysOfSequence-1].(*tensor.Array[bool])
+	if !ok || len(missing.Data) != len(l.keys[4]) {
+		return l, errors.New("which lists may be missing isn't known beforehand")
+	}
+	l.missing = missing.Data
+	for i := range l.keys {
+		if len(l.keys[i]) != len(l.types[i]) {
+			return l, errors.New("keys and types are not as many")
+		}
+	}
+	if len(l.contextSplits) != len(l.keys[2]) || len(l.listSplits) != len(l.keys[5]) || len(l.shapes[0]) != len(l.keys[1]) ||
+		len(l.shapes[1]) != len(l.keys[4]) || n.In[0] != tensor.String {
+		return l, errors.New("keys, shapes and types are not as many")
+	}
+	return l, nil
+}
+
+// feature returns feature i of group g.
+func (l sequenceLists) feature(n *Node, g, i int) (f example.Feature, one parsed, err error) {
+	if f, err = parsedFeature(l.keys[g][i], l.types[g][i]); err != nil {
+		return f, one, err
+	}
+	f.Sequence = g >= 3
+	switch g {
+	case 1:
+		f.Shape = append([]int{}, l.shapes[0][i]...)
+		f.Default, err = n.parsedDefault(keysOfSequence+i, f)
+	case 2:
+		one.splits = l.contextSplits[i]
+	case 4:
+		f.Shape, f.AllowMissing = append([]int{}, l.shapes[1][i]...), l.missing[i]
+	case 5:
+		one.splits = l.listSplits[i]
+	}
+	if err == nil && one.splits != 0 && one.splits != tensor.Int32 && one.splits != tensor.Int64 {
+		err = fmt.Errorf("row splits of type %v", one.splits)
+	}
+	if err != nil {
+		err = fmt.Errorf("feature %q: %w", l.keys[g][i], err)
+	}
+	return f, one, err
 }
 
 func shapesOf(n *Node, attr string) (shapes [][]int) {

@@ -89,37 +89,9 @@ func Serve(ctx context.Context, question json.RawMessage) (any, error) {
 // Do runs the checks. Faults of the files are in the answer; an error means that a check could not
 // be made.
 func Do(ctx context.Context, q Question) (Answer, error) {
-	for _, g := range q.Graphs {
-		if err := checkGraph(g, q.ExtraOps); err != nil {
-			return refused(fmt.Errorf("%s: %w", g.Name, err))
-		}
-	}
-	if q.Schema != "" {
-		if _, err := example.ReadSchema(q.Schema); err != nil {
-			return refused(err)
-		}
-	}
-	var answer Answer
-	if q.Shape != nil {
-		shape, err := drift.ReadShape(q.Shape.Schema, q.Shape.TransformGraph)
-		if err != nil {
-			return refused(err)
-		}
-		answer.Shape = &shape
-	}
-	if q.Statistics != "" {
-		counts, err := numExamples(q.Statistics)
-		if err != nil {
-			return refused(fmt.Errorf("statistics: %w", err))
-		}
-		answer.NumExamples = counts
-	}
-	if q.Drift != nil {
-		distances, err := q.Drift.distances()
-		if err != nil {
-			return refused(err)
-		}
-		answer.Drift = distances
+	answer, err := q.checkInputs()
+	if err != nil {
+		return refused(err)
 	}
 	if q.Synthesis != nil {
 		made, err := skew.Synthesize(ctx, *q.Synthesis)
@@ -148,6 +120,42 @@ func Do(ctx context.Context, q Question) (Answer, error) {
 		return refused(fmt.Errorf("train/serve skew: %w", err))
 	}
 	answer.Skew = &report
+	return answer, nil
+}
+
+// checkInputs checks graphs, the schema, the statistics and the drift of a training's inputs.
+func (q Question) checkInputs() (answer Answer, err error) {
+	for _, g := range q.Graphs {
+		if err := checkGraph(g, q.ExtraOps); err != nil {
+			return answer, fmt.Errorf("%s: %w", g.Name, err)
+		}
+	}
+	if q.Schema != "" {
+		if _, err := example.ReadSchema(q.Schema); err != nil {
+			return answer, err
+		}
+	}
+	if q.Shape != nil {
+		shape, err := drift.ReadShape(q.Shape.Schema, q.Shape.TransformGraph)
+		if err != nil {
+			return answer, err
+		}
+		answer.Shape = &shape
+	}
+	if q.Statistics != "" {
+		counts, err := numExamples(q.Statistics)
+		if err != nil {
+			return answer, fmt.Errorf("statistics: %w", err)
+		}
+		answer.NumExamples = counts
+	}
+	if q.Drift != nil {
+		distances, err := q.Drift.distances()
+		if err != nil {
+			return answer, err
+		}
+		answer.Drift = distances
+	}
 	return answer, nil
 }
 

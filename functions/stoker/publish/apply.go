@@ -39,8 +39,11 @@ type applied struct {
 	Module   string `json:"module"` // as workers find it
 }
 
+// applyFlags are the flags of `stoker apply`.
+type applyFlags struct{ upload, skipModule, dryRun bool }
+
 func newApply(a *app.App) *cobra.Command {
-	var upload, skipModule, dryRun bool
+	var f applyFlags
 	cmd := &cobra.Command{
 		Use:         "apply FILE",
 		GroupID:     app.Act,
@@ -57,48 +60,51 @@ func newApply(a *app.App) *cobra.Command {
 			"  stoker apply penguin.yaml --dry-run   # what would change\n" +
 			"  stoker apply penguin.yaml --upload",
 		Args: app.Exactly(1, "a pipeline file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, source, err := readPipeline(cmd.Context(), a, args[0], skipModule)
-			if err != nil {
-				return err
-			}
-			origin := pipeline.OriginBy("stoker apply")
-			origin.File, origin.Source = filepath.Base(args[0]), source
-			if upload && dryRun {
-				return exit.Usage(errors.New("--dry-run and --upload: expected one of them"))
-			}
-			if upload {
-				uploaded, err := uploadModule(cmd.Context(), a, spec.Module.Source())
-				if err != nil {
-					return err
-				}
-				spec.Module = pipeline.Module(uploaded)
-			}
-			return a.WithBus(cmd.Context(), func(ctx context.Context, bus events.Bus) error {
-				if dryRun {
-					return printChanges(ctx, a, bus, spec)
-				}
-				spec, err := orApplied(ctx, bus, spec)
-				if err != nil {
-					return err
-				}
-				revision, changed, err := dispatch.ApplyFrom(ctx, bus, spec, origin)
-				if err != nil {
-					return err
-				}
-				return a.Print(applied{spec.Name, revision, changed, spec.Module.Path}, func(w io.Writer) {
-					fmt.Fprintf(w, "pipeline %s: revision %d%s\n", spec.Name, revision, map[bool]string{false: ", unchanged"}[changed])
-					if upload {
-						fmt.Fprintf(w, "module %s\n", spec.Module.Path)
-					}
-				})
-			})
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.apply(cmd.Context(), a, args[0]) },
 	}
-	cmd.Flags().BoolVar(&upload, "upload", false, "upload the module to the store, for workers on other machines")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check the file and print what it would change, but don't apply it")
-	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "don't check a TFX module file here; the Python of the workers may be newer")
+	cmd.Flags().BoolVar(&f.upload, "upload", false, "upload the module to the store, for workers on other machines")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "check the file and print what it would change, but don't apply it")
+	cmd.Flags().BoolVar(&f.skipModule, "skip-module-check", false, "don't check a TFX module file here; the Python of the workers may be newer")
 	return cmd
+}
+
+// apply deploys the named file, or prints what that would change.
+func (f applyFlags) apply(ctx context.Context, a *app.App, name string) error {
+	spec, source, err := readPipeline(ctx, a, name, f.skipModule)
+	if err != nil {
+		return err
+	}
+	origin := pipeline.OriginBy("stoker apply")
+	origin.File, origin.Source = filepath.Base(name), source
+	if f.upload && f.dryRun {
+		return exit.Usage(errors.New("--dry-run and --upload: expected one of them"))
+	}
+	if f.upload {
+		uploaded, err := uploadModule(ctx, a, spec.Module.Source())
+		if err != nil {
+			return err
+		}
+		spec.Module = pipeline.Module(uploaded)
+	}
+	return a.WithBus(ctx, func(ctx context.Context, bus events.Bus) error {
+		if f.dryRun {
+			return printChanges(ctx, a, bus, spec)
+		}
+		spec, err := orApplied(ctx, bus, spec)
+		if err != nil {
+			return err
+		}
+		revision, changed, err := dispatch.ApplyFrom(ctx, bus, spec, origin)
+		if err != nil {
+			return err
+		}
+		return a.Print(applied{spec.Name, revision, changed, spec.Module.Path}, func(w io.Writer) {
+			fmt.Fprintf(w, "pipeline %s: revision %d%s\n", spec.Name, revision, map[bool]string{false: ", unchanged"}[changed])
+			if f.upload {
+				fmt.Fprintf(w, "module %s\n", spec.Module.Path)
+			}
+		})
+	})
 }
 
 // plannedPipeline is the result of apply --dry-run.

@@ -162,6 +162,27 @@ func similar(ctx context.Context, a *app.App, bus runs.Source, pipeline, run str
 }
 
 func (d shownRun) table(w io.Writer) {
+	d.describe(w)
+	d.describeJob(w)
+	for i, next := range d.Next {
+		terminal.Row(w, map[bool]string{true: "next"}[i == 0], next)
+	}
+	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
+		terminal.Row(w, "", PinnedNote(d.Revision))
+	}
+	if len(d.Settings) > 0 {
+		fmt.Fprintf(w, "\nsettings, as reported by the module\n%s", indented(terminal.YAMLOf(d.Settings)))
+	}
+	if len(d.Configuration) > 0 {
+		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(terminal.YAMLOf(d.Configuration)))
+	}
+	if more := runs.Details(d.Failed.Message, d.Failed.LogTail); d.State == runs.Failed && more != "" {
+		fmt.Fprintln(w, more)
+	}
+}
+
+// describe prints the state of the run, its model, its search and its events.
+func (d shownRun) describe(w io.Writer) {
 	terminal.Row(w, "run", d.Run)
 	terminal.Row(w, "pipeline", d.Pipeline)
 	terminal.Row(w, "state", d.Headline())
@@ -187,6 +208,10 @@ func (d shownRun) table(w io.Writer) {
 			terminal.Row(w, "", "ignored: "+runs.FirstLine(f.Ignored))
 		}
 	}
+}
+
+// describeJob prints the job of the run, its worker, and how it ended.
+func (d shownRun) describeJob(w io.Writer) {
 	if d.Job != "" {
 		terminal.Row(w, "job", d.Job)
 	}
@@ -208,21 +233,6 @@ func (d shownRun) table(w io.Writer) {
 	}
 	if d.DeadLetter != 0 {
 		terminal.Row(w, "dead letter", d.DeadLetter)
-	}
-	for i, next := range d.Next {
-		terminal.Row(w, map[bool]string{true: "next"}[i == 0], next)
-	}
-	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
-		terminal.Row(w, "", PinnedNote(d.Revision))
-	}
-	if len(d.Settings) > 0 {
-		fmt.Fprintf(w, "\nsettings, as reported by the module\n%s", indented(terminal.YAMLOf(d.Settings)))
-	}
-	if len(d.Configuration) > 0 {
-		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(terminal.YAMLOf(d.Configuration)))
-	}
-	if more := runs.Details(d.Failed.Message, d.Failed.LogTail); d.State == runs.Failed && more != "" {
-		fmt.Fprintln(w, more)
 	}
 }
 

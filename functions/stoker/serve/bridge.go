@@ -25,6 +25,30 @@ import (
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
+func bridgeHelp() string {
+	return "For producers that use S3 and not NATS: they upload a folder, and as its last object a marker named " + bridge.DefaultMarker + ".\n" +
+		"The bridge then publishes one event for each upload of a marker. The kind of the event follows from the folder's\n" +
+		"contents, in TFX's layouts:\n" + bridge.Layouts() + "\n" +
+		"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body set the event's attributes. The body is a JSON object with the same\n" +
+		"members and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. Without a run, the\n" +
+		"run key is the folder's name. Markers that can't be parsed become dead letters: see `stoker dead`.\n\n" +
+		"A client that can write a marker can start the pipeline that it names. If teams share a bucket, --allow lists by prefix the pipelines\n" +
+		"that may be started: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix applies; markers that\n" +
+		"no prefix covers become dead letters.\n\n" +
+		"As with `stoker publish`, an event that its run would ignore is not published: its marker becomes a dead letter. --anyway publishes it.\n" +
+		"The role bridge permits that check.\n\n" +
+		"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
+		"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
+		"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
+		"  notifications that it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
+		"`stoker up --bridge` runs a bridge in the local stack.\n\n" +
+		"With --http it accepts CloudEvents over HTTP instead, for producers that use neither: POST / in binary, structured or batch\n" +
+		"mode. Status 202 means that the events are stored; after 503 repeat the request. Events that\n" +
+		"would be ignored are refused with 409 or 422, except with --anyway or in a request to /?anyway=true. Requests need Authorization: Bearer with the\n" +
+		"token of " + bridgeTokenEnv + " or --http-token-file, or a client certificate (--http-client-ca). Without either it listens only\n" +
+		"on loopback. It needs no store. It needs the role bridge, or upstream, which does not permit the check."
+}
+
 func newBridge(a *app.App) *cobra.Command {
 	var opts bridge.Options
 	var listen *string
@@ -36,27 +60,7 @@ func newBridge(a *app.App) *cobra.Command {
 		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Bridge}.Annotations(),
 		Short:       "Publish events from marker objects or HTTP requests",
-		Long: "For producers that use S3 and not NATS: they upload a folder, and as its last object a marker named " + bridge.DefaultMarker + ".\n" +
-			"The bridge then publishes one event for each upload of a marker. The kind of the event follows from the folder's\n" +
-			"contents, in TFX's layouts:\n" + bridge.Layouts() + "\n" +
-			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body set the event's attributes. The body is a JSON object with the same\n" +
-			"members and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. Without a run, the\n" +
-			"run key is the folder's name. Markers that can't be parsed become dead letters: see `stoker dead`.\n\n" +
-			"A client that can write a marker can start the pipeline that it names. If teams share a bucket, --allow lists by prefix the pipelines\n" +
-			"that may be started: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix applies; markers that\n" +
-			"no prefix covers become dead letters.\n\n" +
-			"As with `stoker publish`, an event that its run would ignore is not published: its marker becomes a dead letter. --anyway publishes it.\n" +
-			"The role bridge permits that check.\n\n" +
-			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
-			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
-			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
-			"  notifications that it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
-			"`stoker up --bridge` runs a bridge in the local stack.\n\n" +
-			"With --http it accepts CloudEvents over HTTP instead, for producers that use neither: POST / in binary, structured or batch\n" +
-			"mode. Status 202 means that the events are stored; after 503 repeat the request. Events that\n" +
-			"would be ignored are refused with 409 or 422, except with --anyway or in a request to /?anyway=true. Requests need Authorization: Bearer with the\n" +
-			"token of " + bridgeTokenEnv + " or --http-token-file, or a client certificate (--http-client-ca). Without either it listens only\n" +
-			"on loopback. It needs no store. It needs the role bridge, or upstream, which does not permit the check.",
+		Long:        bridgeHelp(),
 		Example: "  stoker bridge --pipeline penguin\n" +
 			"  stoker bridge --http :8443 --http-token-file token --http-cert tls.crt --http-key tls.key --http-pipeline penguin",
 		Args: app.NoArguments,

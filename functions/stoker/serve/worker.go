@@ -40,6 +40,29 @@ type workerFlags struct {
 	hostsFlags
 }
 
+// workerHelp describes the command, without what several hosts need.
+const workerHelp = "Claims jobs from the queue and executes them until it is interrupted. With --once it executes at most one job and exits,\n" +
+	"for scalers that start workers from zero. --functions and --classes must then be those of the queue that the\n" +
+	"scaler watches, and --wait longer than a lease (30s): the job of a killed worker is redelivered after that.\n\n" +
+	"On SIGTERM or Ctrl-C it asks its modules to write checkpoints, returns its jobs to the queue and exits within --grace.\n" +
+	"A module gets three fifths of that time. Set terminationGracePeriodSeconds or TimeoutStopSec to more than --grace.\n\n" +
+	"The worker enforces memory limits, or the kernel does if STOKER_CGROUP names a cgroup in which the worker may create others:\n" +
+	"own, for the worker's cgroup (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
+	"On Linux, STOKER_MODULE_NETWORK=none gives modules no network, not even loopback. STOKER_MODULE_PROCESSES (8192),\n" +
+	"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) are limits of each module.\n\n" +
+	"If the kernel has Landlock, modules write only to their own folders and can't read files that usually hold credentials.\n" +
+	"STOKER_MODULE_HIDE adds paths that they can't read, and STOKER_MODULE_WRITE paths that they can write, separated as in\n" +
+	"PATH. STOKER_MODULE_SANDBOX=required makes Landlock mandatory, off disables it; stoker doctor shows whether this machine has it.\n" +
+	"STOKER_MODULE_WARM=any lets warm processes run code of pipelines, which can then access the folders of other jobs.\n" +
+	"STOKER_MODULE_USER=on runs each process of a module under a user and a group of its own, if the worker runs as root:\n" +
+	"the kernel then separates it from the worker and from other jobs. A range like 70000-70499 sets the user IDs; no other account may\n" +
+	"have them. All users must have access to Python, Go and the caches.\n" +
+	"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
+	"Graphs that events name (transform_graph, base_model) may contain only the ops that models need. STOKER_GRAPH_OPS=A,B\n" +
+	"allows more. These graphs and the models that modules write are checked in a child process, within the job's memory and time limits.\n" +
+	"STOKER_MAX_RECORD_MIB (256) is the maximum size of a record of Examples.\n\n" +
+	"--inputs s3://uploads/acme,s3://modules restricts reads to these addresses and --root, whatever events and pipelines name.\n\n"
+
 func newWorker(a *app.App) *cobra.Command {
 	var f workerFlags
 	var listen *string
@@ -48,27 +71,7 @@ func newWorker(a *app.App) *cobra.Command {
 		GroupID:     app.Operate,
 		Annotations: app.Info{Role: access.Worker}.Annotations(),
 		Short:       "Run a worker",
-		Long: "Claims jobs from the queue and executes them until it is interrupted. With --once it executes at most one job and exits,\n" +
-			"for scalers that start workers from zero. --functions and --classes must then be those of the queue that the\n" +
-			"scaler watches, and --wait longer than a lease (30s): the job of a killed worker is redelivered after that.\n\n" +
-			"On SIGTERM or Ctrl-C it asks its modules to write checkpoints, returns its jobs to the queue and exits within --grace.\n" +
-			"A module gets three fifths of that time. Set terminationGracePeriodSeconds or TimeoutStopSec to more than --grace.\n\n" +
-			"The worker enforces memory limits, or the kernel does if STOKER_CGROUP names a cgroup in which the worker may create others:\n" +
-			"own, for the worker's cgroup (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
-			"On Linux, STOKER_MODULE_NETWORK=none gives modules no network, not even loopback. STOKER_MODULE_PROCESSES (8192),\n" +
-			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) are limits of each module.\n\n" +
-			"If the kernel has Landlock, modules write only to their own folders and can't read files that usually hold credentials.\n" +
-			"STOKER_MODULE_HIDE adds paths that they can't read, and STOKER_MODULE_WRITE paths that they can write, separated as in\n" +
-			"PATH. STOKER_MODULE_SANDBOX=required makes Landlock mandatory, off disables it; stoker doctor shows whether this machine has it.\n" +
-			"STOKER_MODULE_WARM=any lets warm processes run code of pipelines, which can then access the folders of other jobs.\n" +
-			"STOKER_MODULE_USER=on runs each process of a module under a user and a group of its own, if the worker runs as root:\n" +
-			"the kernel then separates it from the worker and from other jobs. A range like 70000-70499 sets the user IDs; no other account may\n" +
-			"have them. All users must have access to Python, Go and the caches.\n" +
-			"Without Landlock Go modules are built without cgo, unless STOKER_MODULE_CGO=1 allows that.\n\n" +
-			"Graphs that events name (transform_graph, base_model) may contain only the ops that models need. STOKER_GRAPH_OPS=A,B\n" +
-			"allows more. These graphs and the models that modules write are checked in a child process, within the job's memory and time limits.\n" +
-			"STOKER_MAX_RECORD_MIB (256) is the maximum size of a record of Examples.\n\n" +
-			"--inputs s3://uploads/acme,s3://modules restricts reads to these addresses and --root, whatever events and pipelines name.\n\n" + hostsHelp,
+		Long:        workerHelp + hostsHelp,
 		Example: "  stoker worker\n" +
 			"  stoker worker --classes gpu --slots 1 --listen :9090\n" +
 			"  stoker worker --once --functions train --classes gpu --wait 45s",

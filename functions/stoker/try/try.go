@@ -72,52 +72,55 @@ func newTry(a *app.App) *cobra.Command {
   stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: app.Exactly(1, "a module"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			source, err := t.module(args[0])
-			if err == nil { // a table may take long
-				err = t.checkEarly(source)
-			}
-			if err != nil {
-				return err
-			}
-			converted, err := tryTable(cmd.Context(), a, &t)
-			if err != nil {
-				return err
-			}
-			defer func() {
-				err = converted.Explain(cmd.Context(), err)
-				converted.Remove()
-			}()
-			assignment, err := t.assignment(source)
-			if err != nil {
-				return err
-			}
-			if t.searches() {
-				assignment = tuning(assignment)
-			}
-			if t.assignmentOnly {
-				return json.NewEncoder(a.Stdout.Data(terminal.JSON)).Encode(assignment)
-			}
-			if err := errors.Join(t.check(assignment), app.CheckCompute()); err != nil {
-				return err
-			}
-			if err := modules.CheckModule(cmd.Context(), a, source, !t.searches(), t.searches()); err != nil {
-				return err
-			}
-			assignment.Trace = a.TraceOfModule()
-			if t.force {
-				if err := os.RemoveAll(t.to); err != nil { // check has examined it
-					return err
-				}
-			}
-			if t.searches() {
-				return trySearch(cmd.Context(), a, &t, assignment)
-			}
-			return tryModule(cmd.Context(), a, t.to, t.model, assignment)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd.Context(), a, args[0]) },
 	}
 	t.add(cmd)
 	return cmd
+}
+
+// run tries the named module.
+func (t *tryFlags) run(ctx context.Context, a *app.App, name string) (err error) {
+	source, err := t.module(name)
+	if err == nil { // a table may take long
+		err = t.checkEarly(source)
+	}
+	if err != nil {
+		return err
+	}
+	converted, err := tryTable(ctx, a, t)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = converted.Explain(ctx, err)
+		converted.Remove()
+	}()
+	assignment, err := t.assignment(source)
+	if err != nil {
+		return err
+	}
+	if t.searches() {
+		assignment = tuning(assignment)
+	}
+	if t.assignmentOnly {
+		return json.NewEncoder(a.Stdout.Data(terminal.JSON)).Encode(assignment)
+	}
+	if err := errors.Join(t.check(assignment), app.CheckCompute()); err != nil {
+		return err
+	}
+	if err := modules.CheckModule(ctx, a, source, !t.searches(), t.searches()); err != nil {
+		return err
+	}
+	assignment.Trace = a.TraceOfModule()
+	if t.force {
+		if err := os.RemoveAll(t.to); err != nil { // check has examined it
+			return err
+		}
+	}
+	if t.searches() {
+		return trySearch(ctx, a, t, assignment)
+	}
+	return tryModule(ctx, a, t.to, t.model, assignment)
 }
 
 // tryModule trains in a new folder, and checks for the wanted model. Without one it removes the
