@@ -139,6 +139,9 @@ func TestARevisionIsAppliedAgainAndAPipelineRemoved(t *testing.T) {
 	if status, _ := w.post("/rollback", url.Values{"pipeline": {"penguin"}, "revision": {"1"}, "applied": {"0"}}, w.trusted); status != http.StatusSeeOther {
 		t.Errorf("a removed pipeline: %d", status)
 	}
+	if status, _ := w.post("/rollback", url.Values{"pipeline": {"penguin"}, "revision": {"2"}, "applied": {"0"}}, w.trusted); status != http.StatusConflict {
+		t.Errorf("a pipeline that was restored meanwhile: %d", status)
+	}
 	w.eventually("it is listed again", func() bool { _, body := w.get("/pipelines"); return !strings.Contains(body, "<h2>Removed</h2>") })
 }
 

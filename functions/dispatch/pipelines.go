@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +144,7 @@ func ApplyFrom(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline, o
 		return 0, false, fmt.Errorf("open pipelines: %w", err)
 	}
 	for pause := (events.Pause{}); ; {
-		revision, changed, err = swapPipeline(ctx, pipelines, p, origin, 0)
+		revision, changed, err = swapPipeline(ctx, pipelines, p, origin, AnyRevision)
 		if !errors.Is(err, events.ErrConflict) {
 			return revision, changed, err
 		}
@@ -153,10 +154,14 @@ func ApplyFrom(ctx context.Context, bus events.KVBuckets, p pipeline.Pipeline, o
 	}
 }
 
+// AnyRevision stands for whatever is applied, also for nothing.
+const AnyRevision uint64 = math.MaxUint64
+
 // Rollback applies an earlier revision of a pipeline again, as a new revision, also after the
 // pipeline was removed. by is the client; the file and its text are those of the earlier revision.
-// applied is the revision that the caller believes is applied: if it is another one, the error is
-// events.ErrConflict; 0 means any. events.ErrNotFound means that there is no such revision.
+// applied is the revision that the caller believes is applied, 0 if the pipeline was removed: if
+// that is not so, the error is events.ErrConflict and nothing is written. AnyRevision skips the
+// check. events.ErrNotFound means that there is no revision to.
 func Rollback(ctx context.Context, bus events.KVBuckets, name string, to, applied uint64, by pipeline.Origin) (revision uint64, changed bool, err error) {
 	pipelines, err := bus.KV(ctx, events.KVPipelines)
 	if err != nil {
@@ -176,22 +181,23 @@ func Rollback(ctx context.Context, bus events.KVBuckets, name string, to, applie
 		return 0, false, err
 	}
 	by.Source, by.File, by.Of = origin.Source, origin.File, to
-	if applied == 0 {
+	if applied == AnyRevision {
 		return ApplyFrom(ctx, bus, spec, by)
 	}
 	return swapPipeline(ctx, pipelines, spec, by, applied)
 }
 
-// swapPipeline writes a pipeline once, over the present value, which must have the revision applied
-// unless that is 0. Before it leaves an equal pipeline as it is, it reads the value again after a
-// write, because without a write an outdated value would not be noticed.
+// swapPipeline writes a pipeline once, over the present value, which must have revision applied; 0
+// means that there must be none. Before it leaves an equal pipeline as it is, or refuses to
+// restore one, it reads the value again after a write, because without a write an outdated value
+// would not be noticed.
 func swapPipeline(ctx context.Context, pipelines events.KV, p pipeline.Pipeline, origin pipeline.Origin, applied uint64) (uint64, bool, error) {
 	value, err := p.Entry(origin)
 	if err != nil {
 		return 0, false, fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
 	entry, err := pipelines.Get(ctx, p.Name)
-	if err == nil && isPipeline(entry, p) {
+	if err == nil && (applied == 0 || isPipeline(entry, p)) {
 		if err = pipelines.Sync(ctx); err == nil {
 			entry, err = pipelines.Get(ctx, p.Name)
 		}
@@ -199,7 +205,9 @@ func swapPipeline(ctx context.Context, pipelines events.KV, p pipeline.Pipeline,
 	switch missing := errors.Is(err, events.ErrNotFound); {
 	case err != nil && !missing:
 		return 0, false, fmt.Errorf("read pipeline %s: %w", p.Name, err)
-	case applied != 0 && (missing || entry.Revision != applied):
+	case applied == 0 && !missing:
+		return 0, false, fmt.Errorf("pipeline %s: revision %d was applied meanwhile: %w", p.Name, entry.Revision, events.ErrConflict)
+	case applied != 0 && applied != AnyRevision && (missing || entry.Revision != applied):
 		return 0, false, fmt.Errorf("pipeline %s: revision %d is not applied any more: %w", p.Name, applied, events.ErrConflict)
 	case missing:
 		revision, err := pipelines.Create(ctx, p.Name, value)

@@ -248,7 +248,7 @@ func newPipelinesRollback(a *app.App) *cobra.Command {
 }
 
 func rollBack(ctx context.Context, a *app.App, bus events.Bus, name string, to uint64) error {
-	revision, changed, err := dispatch.Rollback(ctx, bus, name, to, 0, pipeline.OriginBy("stoker pipelines rollback"))
+	revision, changed, err := dispatch.Rollback(ctx, bus, name, to, dispatch.AnyRevision, pipeline.OriginBy("stoker pipelines rollback"))
 	if errors.Is(err, events.ErrNotFound) {
 		all, err := dispatch.Revisions(ctx, bus, name)
 		if errors.Is(err, events.ErrNotFound) {
