@@ -31,8 +31,10 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 	}{
 		"/run?":                   {[]string{"Curves", "loss by step", "Events", "model.trained"}, 1},
 		"/study?":                 {[]string{"Parallel coordinates", "Importance", "Best at step", "stopped at 20"}, 2},
-		"/lineage?":               {[]string{"Lineage of penguin/run-0001", "By digest", "Used as"}, 1},
+		"/lineage?":               {[]string{"Lineage of penguin/", "By digest", "Used as"}, 1},
 		"/revisions?name=penguin": {[]string{"From revision 3 to 4", "Compare", "was:", "All revisions", "trainer.max_crashes"}, 0},
+		"/":                       {[]string{"Overview", "active-4", "no worker", "Throughput", "By hour", "ResourceExhausted", "Studies that run"}, 0},
+		"/workers":                {[]string{"gpu-node-1", "2 × NVIDIA", "draining", "Gone within the last hour"}, 0},
 		"/dead":                   {[]string{"Dead letters", "got nosuch"}, 0},
 		"/dead-letter?":           {[]string{"Why", "The message as received"}, 0},
 		"/compare?":               {[]string{"Curves", "Results"}, 1},
