@@ -34,7 +34,15 @@ func YAML(text string) string {
 var blockKey = regexp.MustCompile(`^(\s*(?:-\s+)*(?:\?\s+)?)("[^"]*"|'[^']*'|[^\s#:"'{}\[\],][^:#]*?)\s*:(?:\s+(.*)|$)`)
 
 // harmlessYAML matches a value that can't be a secret, as Secret does.
-var harmlessYAML = regexp.MustCompile(`^(?:null|true|false|~|[-+0-9.eE]{1,5})\s*(?:#.*)?$`)
+var harmlessYAML = regexp.MustCompile(`^(?:null|true|false|~|[-+0-9.eE]{1,5})$`)
+
+// isHarmless reports whether a value, without its comment, can't be a secret. It reads the value up
+// to the comment only: a line may have thousands of values that all end with the line.
+func isHarmless(value string) bool {
+	const most = 80
+	value, _, _ = strings.Cut(value, "#")
+	return len(value) <= most && harmlessYAML.MatchString(strings.TrimSpace(value))
+}
 
 // yamlLine masks one line. hiding is the column of a key whose value may continue on the next
 // lines; -1 if there is none. list says that a list at that column belongs to the value.
@@ -44,7 +52,7 @@ func yamlLine(line string) (masked string, hiding int, list bool) {
 		return flowLine(line)
 	}
 	value := strings.TrimSpace(found[3])
-	if harmlessYAML.MatchString(value) {
+	if isHarmless(value) {
 		return line, -1, false
 	}
 	return found[1] + found[2] + ": " + Hidden, len(found[1]), value == "" || strings.HasPrefix(value, "#")
@@ -70,11 +78,11 @@ func flowLine(line string) (masked string, hiding int, list bool) {
 		if !Name(name) {
 			continue
 		}
-		length, closed := flowValue(line[end:])
-		if comment >= 0 && comment < end {
-			length, closed = len(line)-end, true
+		length, closed := len(line)-end, true
+		if comment < 0 || comment >= end {
+			length, closed = flowValue(line[end:])
 		}
-		if !harmlessYAML.MatchString(strings.TrimSpace(line[end : end+length])) {
+		if !isHarmless(line[end : end+length]) {
 			out.WriteString(Hidden)
 			at += length
 		}

@@ -3,6 +3,7 @@ package mask_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
@@ -52,4 +53,16 @@ func FuzzYAML(f *testing.F) {
 			t.Errorf("%d bytes of %d", len(masked), len(text))
 		}
 	})
+}
+
+// A line of a foreign file may have thousands of values that all end with the line.
+func TestALongLineIsMaskedInNoTime(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"{secret: 1 " + strings.Repeat("#secret:1 ", 12000), "{" + strings.Repeat("secret:1 # secret:1 ", 6000), strings.Repeat("dsn:1,", 20000)} {
+		begun := time.Now()
+		mask.YAML(text)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%.20q...: %s", text, took)
+		}
+	}
 }
