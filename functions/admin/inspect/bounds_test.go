@@ -1,11 +1,17 @@
 package inspect
 
 import (
+	"bytes"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
 
+	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 )
 
 // A path of many steps is assembled at once, not step by step.
@@ -42,5 +48,28 @@ func TestTheDepthOfStructsIsBounded(t *testing.T) {
 		if want == "" && (err != nil || len(s.Features) != depth) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d structs: %v", depth, err)
 		}
+	}
+}
+
+// A compressed file may have much larger records than it has bytes.
+func TestFirstFeaturesDecodeLittle(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	value := &examplepb.Feature{Kind: &examplepb.Feature_Int64List{Int64List: &examplepb.Int64List{Value: make([]int64, limit/2)}}}
+	record, err := proto.Marshal(&examplepb.Example{Features: &examplepb.Features{Feature: map[string]*examplepb.Feature{"a": value}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	out := tfrecord.NewGzipWriter(&file)
+	for range 20 {
+		err = errors.Join(err, out.Append(record))
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	features, records, err := FirstFeatures("a.gz", &file, limit)
+	if err != nil || records != 2 || len(features) != 1 {
+		t.Errorf("%d records, %+v, %v", records, features, err)
 	}
 }

@@ -229,13 +229,14 @@ const (
 )
 
 // FirstFeatures returns the features of the first records of a TFRecord file, of which it reads at
-// most limit bytes, and how many records these are. Of a file whose first record is neither a
+// most limit bytes, and how many records these are. It decodes no more records once they have limit
+// bytes uncompressed. Of a file whose first record is neither a
 // tf.Example nor a tf.SequenceExample it returns 0 records; of one that is no TFRecord, an error.
 func FirstFeatures(name string, in io.Reader, limit int64) (features []Feature, records int, err error) {
 	r := tfrecord.NewReader(name, Options{Limit: limit}.budget().reader(in))
 	r.Limit(firstRecordBytes)
 	var set featureSet
-	for set.rows < firstRecords {
+	for decoded := int64(0); set.rows < firstRecords && decoded < limit; {
 		data, err := r.Next()
 		if err != nil && set.rows == 0 && err != io.EOF && !errors.Is(err, errLimit) && !errors.Is(err, tfrecord.ErrTooLong) {
 			return nil, 0, err
@@ -243,6 +244,7 @@ func FirstFeatures(name string, in io.Reader, limit int64) (features []Feature, 
 		if err != nil {
 			break
 		}
+		decoded += int64(len(data))
 		row, _ := decodeRow(data)
 		if row == nil {
 			break
