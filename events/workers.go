@@ -180,8 +180,14 @@ func (w WorkerStatus) Validate() error {
 	)
 }
 
+// maxQueues bounds the pairs of a function and a class, each of which is a queue to observers.
+const maxQueues = 128
+
 // validateLists checks the jobs and the GPUs.
 func (w WorkerStatus) validateLists() error {
+	if queues := len(w.Functions) * len(w.Classes); queues > maxQueues {
+		return invalid("classes", fmt.Sprintf("at most %d pairs of a function and a class", maxQueues), fmt.Sprint(queues))
+	}
 	if len(w.Jobs) > MaxWorkerJobs {
 		return invalid("jobs", fmt.Sprintf("at most %d", MaxWorkerJobs), fmt.Sprint(len(w.Jobs)))
 	}

@@ -61,3 +61,18 @@ func FuzzDecodeWorker(f *testing.F) {
 		}
 	})
 }
+
+func TestAWorkerNamesFewQueues(t *testing.T) {
+	t.Parallel()
+	w := WorkerStatus{ID: "a", Host: "a", Version: "v1", Slots: 1}
+	for i := range 32 {
+		w.Functions, w.Classes = append(w.Functions, Function(fmt.Sprintf("f%d", i))), append(w.Classes, fmt.Sprintf("c%d", i))
+	}
+	if err := w.Validate(); err == nil {
+		t.Error("1,024 queues are valid")
+	}
+	w.Functions = w.Functions[:3]
+	if err := w.Validate(); err != nil {
+		t.Error(err)
+	}
+}
