@@ -270,13 +270,18 @@ func (c *Console) removePage() page {
 	}
 }
 
-// removePipeline removes a pipeline, and cancels its active runs if the form says so.
+// removePipeline removes a pipeline, if the applied revision is still that of the question, and
+// cancels its active runs if the form says so.
 func (c *Console) removePipeline(r *http.Request) (template.URL, error) {
 	name := r.PostFormValue("pipeline")
 	if err := events.CheckName("pipeline", name); err != nil {
 		return "", badRequest("%s", err)
 	}
-	_, _, err := dispatch.Remove(r.Context(), c.opts.Bus, name, r.PostFormValue("cancel") != "")
+	applied, err := strconv.ParseUint(r.PostFormValue("applied"), 10, 64)
+	if err != nil || applied == 0 {
+		return "", badRequest("applied: expected the number of the applied revision")
+	}
+	_, _, err = dispatch.RemoveRevision(r.Context(), c.opts.Bus, name, applied, r.PostFormValue("cancel") != "")
 	active, isActive := errors.AsType[*dispatch.ActiveRuns](err)
 	switch {
 	case isActive:

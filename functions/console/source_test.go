@@ -121,7 +121,14 @@ func TestARevisionIsAppliedAgainAndAPipelineRemoved(t *testing.T) {
 	w.publish(events.Event{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
 	w.sees("/pipeline/remove?name=penguin", "Remove penguin?", "1 of its runs has not ended", "models, runs, studies, events and revisions are kept")
-	remove := url.Values{"pipeline": {"penguin"}}
+	if _, body := w.get("/pipeline/remove?name=penguin", w.trusted); !strings.Contains(body, `name="applied" value="3"`) {
+		t.Error("the form does not hold the applied revision")
+	}
+	remove := url.Values{"pipeline": {"penguin"}, "applied": {"2"}, "cancel": {"1"}}
+	if status, _ := w.post("/remove", remove, w.trusted); status != http.StatusConflict {
+		t.Errorf("of a revision that is not applied any more: %d", status)
+	}
+	remove = url.Values{"pipeline": {"penguin"}, "applied": {"3"}}
 	if status, body := w.post("/remove", remove, w.trusted); status != http.StatusConflict || !strings.Contains(body, "1 runs that have not ended") {
 		t.Errorf("with an active run: %d", status)
 	}
@@ -136,7 +143,8 @@ func TestARevisionIsAppliedAgainAndAPipelineRemoved(t *testing.T) {
 		t.Errorf("twice: %d", status)
 	}
 	w.sees(ask, "The pipeline was removed: this restores it")
-	if status, _ := w.post("/rollback", url.Values{"pipeline": {"penguin"}, "revision": {"1"}, "applied": {"0"}}, w.trusted); status != http.StatusSeeOther {
+	restore := url.Values{"pipeline": {"penguin"}, "revision": {"1"}, "applied": {"0"}}
+	if status, _ := w.post("/rollback", restore, w.trusted); status != http.StatusSeeOther {
 		t.Errorf("a removed pipeline: %d", status)
 	}
 	if status, _ := w.post("/rollback", url.Values{"pipeline": {"penguin"}, "revision": {"2"}, "applied": {"0"}}, w.trusted); status != http.StatusConflict {

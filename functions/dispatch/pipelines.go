@@ -300,6 +300,13 @@ func (a *ActiveRuns) Error() string {
 // was applied again meanwhile. It checks the runs in a copy of the joins, and reads each of them
 // from the leader.
 func Remove(ctx context.Context, bus events.Bus, name string, cancel bool) (removed uint64, cancelled []string, err error) {
+	return RemoveRevision(ctx, bus, name, AnyRevision, cancel)
+}
+
+// RemoveRevision is Remove of a pipeline of which the caller believes that a revision is applied.
+// If it is another one, the error is events.ErrConflict, and no run is cancelled. AnyRevision skips
+// the check.
+func RemoveRevision(ctx context.Context, bus events.Bus, name string, revision uint64, cancel bool) (removed uint64, cancelled []string, err error) {
 	d, err := New(ctx, bus, nil)
 	if err != nil {
 		return 0, nil, err
@@ -307,6 +314,9 @@ func Remove(ctx context.Context, bus events.Bus, name string, cancel bool) (remo
 	applied, err := d.pipelines.Get(ctx, name) // a pipeline that can't be read is removed too
 	if err != nil {
 		return 0, nil, fmt.Errorf("pipeline %s: %w", name, err)
+	}
+	if revision != AnyRevision && applied.Revision != revision {
+		return 0, nil, fmt.Errorf("pipeline %s: revision %d is not applied any more: %w", name, revision, events.ErrConflict)
 	}
 	active, err := d.active(ctx, name)
 	if err != nil {
