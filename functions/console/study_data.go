@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -99,11 +101,11 @@ func (d drawnStudy) writeTrials(out *csv.Writer) error {
 	shown.Trials = slices.Clone(shown.Trials)
 	for i := range shown.Trials {
 		row := &shown.Trials[i]
-		row.Message = mask.Text(runs.PlainText(row.Message))
+		row.Message = cellOf(mask.Text(runs.PlainText(row.Message)))
 		row.Values = slices.Clone(row.Values)
 		for j, value := range row.Values {
 			if _, text := value.Of.(string); text {
-				row.Values[j].Of = shownValue(value.Name, value.Of)
+				row.Values[j].Of = cellOf(shownValue(value.Name, value.Of))
 			}
 		}
 	}
@@ -118,7 +120,7 @@ func (d drawnStudy) writeSteps(out *csv.Writer) error {
 	for _, trial := range d.State.Study.Trials {
 		for _, metric := range slices.Sorted(maps.Keys(trial.Curves)) {
 			for _, p := range trial.Curves[metric] {
-				if err := out.Write([]string{trial.ID, metric, strconv.Itoa(p.Step), number(p.Value)}); err != nil {
+				if err := out.Write([]string{trial.ID, cellOf(metric), strconv.Itoa(p.Step), number(p.Value)}); err != nil {
 					return err
 				}
 			}
@@ -132,7 +134,7 @@ func (d drawnStudy) writeImportance(out *csv.Writer) error {
 		return err
 	}
 	for _, p := range d.Explanation.Parameters {
-		if err := out.Write([]string{p.Parameter, number(p.Share), number(p.Explained), strconv.Itoa(p.Trials)}); err != nil {
+		if err := out.Write([]string{cellOf(p.Parameter), number(p.Share), number(p.Explained), strconv.Itoa(p.Trials)}); err != nil {
 			return err
 		}
 	}
@@ -140,3 +142,12 @@ func (d drawnStudy) writeImportance(out *csv.Writer) error {
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// cellOf returns a text as a cell that spreadsheets take for a text: modules write messages and
+// names, and one that begins like a formula would be computed.
+func cellOf(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) && !filter.IsNumber(text) {
+		return "'" + text
+	}
+	return text
+}

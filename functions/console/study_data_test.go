@@ -2,10 +2,16 @@ package console
 
 import (
 	"encoding/csv"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/functions/console/chart"
 )
 
 // What a study's drawings are made of can be had as tables, without secrets.
@@ -66,5 +72,27 @@ func TestEveryDrawingOfAStudyCanBeSaved(t *testing.T) {
 				t.Errorf("%s: %d", link[1], status)
 			}
 		}
+	}
+}
+
+// Modules write messages and names, which a spreadsheet must not compute.
+func TestTablesHaveNoFormulas(t *testing.T) {
+	t.Parallel()
+	rows := []report.Row{{Trial: "0000", Message: `=HYPERLINK("https://evil.example")`, Values: space.Values{{Name: "a", Of: "@SUM(1)"}, {Name: "b", Of: "-1"}, {Name: "c", Of: -2.0}}}}
+	d := drawnStudy{Study: &chart.Study{Report: report.Report{Trials: rows}, Explanation: report.Explanation{Parameters: []report.Importance{{Parameter: "+a"}}}}}
+	d.State.Study.Trials = []*tune.Trial{{ID: "0000", Curves: map[string][]tune.Point{"=a": {{Step: 1}}}}}
+	var text strings.Builder
+	out := csv.NewWriter(&text)
+	if err := errors.Join(d.writeTrials(out), d.writeSteps(out), d.writeImportance(out)); err != nil {
+		t.Fatal(err)
+	}
+	out.Flush()
+	for _, formula := range []string{",=", ",@", ",+", "\n=", "\n+", `"=`} {
+		if strings.Contains(text.String(), formula) {
+			t.Errorf("a cell begins with %q:\n%s", formula, text.String())
+		}
+	}
+	if !strings.Contains(text.String(), ",-1,-2") {
+		t.Errorf("numbers are changed:\n%s", text.String())
 	}
 }
