@@ -23,6 +23,7 @@ const (
 	maxSettings  = 400 // keys
 	maxValueText = 400 // bytes of a value
 	shortText    = 60  // letters of a value in a column
+	maxNesting   = 16  // of objects in a value: each level is read once more
 )
 
 // settingLine is a setting, with the whole value as its title if Value is a part of it.
@@ -122,19 +123,24 @@ func environmentOf(made lineage.Made) (list []settingLine) {
 	return list
 }
 
-// flattenJSON adds the values of an object by the paths of their keys. A list is one value.
+// flattenJSON adds the values of an object by the paths of their keys. A list is one value, and so
+// is an object that is nested deeper than maxNesting.
 func flattenJSON(into map[string]string, path string, text json.RawMessage) {
+	flattenLevel(into, path, text, 0)
+}
+
+func flattenLevel(into map[string]string, path string, text json.RawMessage, level int) {
 	var mapping map[string]json.RawMessage
 	if len(text) == 0 || len(into) >= maxSettings {
 		return
 	}
-	if text[0] == '{' && json.Unmarshal(text, &mapping) == nil && (len(mapping) > 0 || path == "") {
+	if text[0] == '{' && level <= maxNesting && json.Unmarshal(text, &mapping) == nil && (len(mapping) > 0 || path == "") {
 		for _, name := range slices.Sorted(maps.Keys(mapping)) {
 			inner := name
 			if path != "" {
 				inner = path + "." + name
 			}
-			flattenJSON(into, inner, mapping[name])
+			flattenLevel(into, inner, mapping[name], level+1)
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/stoker-ml/stoker/functions/console/chart"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -55,7 +56,7 @@ func (c *Console) confusionOf(ctx context.Context, folder storage.Ref) *confusio
 		view, err = nil, nil
 	}
 	if err != nil {
-		return &confusionView{Note: "The confusion matrix can't be read: " + err.Error()}
+		return unreadable(err)
 	}
 	c.confusions.note(file.String(), view)
 	return view
@@ -68,24 +69,30 @@ func (c *Console) readConfusion(ctx context.Context, file storage.Ref) (_ *confu
 	}
 	defer func() { err = errors.Join(err, body.Close()) }()
 	if object.Size > maxConfusionBytes {
-		return nil, fmt.Errorf("it has %s", bytesText(object.Size))
+		return unreadable(fmt.Errorf("it has %s", bytesText(object.Size))), nil
 	}
 	var matrix struct {
 		Classes []string    `json:"classes"`
 		Counts  [][]float64 `json:"counts"`
 	}
 	text, err := io.ReadAll(io.LimitReader(body, maxConfusionBytes))
-	if err == nil {
-		err = json.Unmarshal(text, &matrix)
-	}
 	if err != nil {
 		return nil, err
 	}
-	view, err := newConfusion(matrix.Classes, matrix.Counts)
-	if view != nil {
-		view.URL = link("/download", "ref", file.String())
+	// A file that is wrong stays wrong: the page that says so is kept like a matrix.
+	if err := json.Unmarshal(text, &matrix); err != nil {
+		return unreadable(err), nil
 	}
-	return view, err
+	view, err := newConfusion(matrix.Classes, matrix.Counts)
+	if err != nil {
+		return unreadable(err), nil
+	}
+	view.URL = link("/download", "ref", file.String())
+	return view, nil
+}
+
+func unreadable(err error) *confusionView {
+	return &confusionView{Note: "The confusion matrix can't be read: " + mask.Text(err.Error())}
 }
 
 // newConfusion checks and formats a matrix.

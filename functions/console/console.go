@@ -73,6 +73,7 @@ type Console struct {
 	confusions *book[string, *confusionView]
 	configured *book[key, map[string]string]
 	made       *book[string, lineage.Made]
+	previews   chan struct{} // has an item for each preview that is being made
 	handler    http.Handler
 
 	sessions *sessions
@@ -107,6 +108,7 @@ func New(opts Options) (*Console, error) {
 	c.sparks = newSparkBook(c.curves.read, c.redraw)
 	c.confusions, c.configured = newBook[string, *confusionView](maxLogged), newBook[key, map[string]string](maxLogged)
 	c.made = newBook[string, lineage.Made](maxLogged)
+	c.previews = make(chan struct{}, maxPreviews)
 	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewBook(min(overviewFresh, opts.Quietest))
 	c.queues, c.running = newPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), newPoll(opts.Now, c.runningStudies)
 	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)

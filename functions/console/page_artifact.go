@@ -92,6 +92,7 @@ const (
 	maxFiles     = 10_000 // that are listed
 	maxReaders   = 20
 	maxInputs    = 50
+	maxPreviews  = 2 // that are made at a time
 )
 
 func (c *Console) artifactPage() page {
@@ -138,6 +139,12 @@ func (c *Console) preview(ctx context.Context, ref storage.Ref, file storage.Fil
 		return &preview.Preview{Note: "The file can't be read now: " + mask.Text(err.Error())}
 	}
 	defer body.Close()
+	select { // a preview may take a hundred times the memory of what it reads
+	case c.previews <- struct{}{}:
+		defer func() { <-c.previews }()
+	case <-ctx.Done():
+		return &preview.Preview{Note: "The file can't be read now."}
+	}
 	p, err := preview.Of(file.Path, file.Size, body)
 	if err != nil {
 		p.Note = "The file can't be read now: " + mask.Text(err.Error())
@@ -200,7 +207,7 @@ func (c *Console) listFiles(ctx context.Context, ref storage.Ref) (listedFiles, 
 	case len(seen.objects) == 0, ctx.Err() != nil, errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrDenied):
 		return out, err
 	default:
-		out.bad = err.Error()
+		out.bad = mask.Text(err.Error())
 	}
 	out.Listing = storage.Listing{Ref: ref}
 	for _, object := range seen.objects {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
+	"github.com/stoker-ml/stoker/functions/console/preview"
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -55,7 +57,8 @@ func (l deadLetterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, 
 type deadFilter struct{ Query, Kind, Pipeline, Group string }
 
 func deadFilterOf(r *http.Request) deadFilter {
-	return deadFilter{strings.TrimSpace(r.FormValue("q")), r.FormValue("kind"), r.FormValue("pipeline"), r.FormValue("group")}
+	query := strings.TrimSpace(r.FormValue("q"))
+	return deadFilter{strings.ToValidUTF8(query[:min(len(query), filter.MaxBytes)], ""), r.FormValue("kind"), r.FormValue("pipeline"), r.FormValue("group")}
 }
 
 func (f deadFilter) matches(e deadEntry) bool {
@@ -251,13 +254,13 @@ func bodyText(m events.Message) string {
 	return mask.Text(text)
 }
 
+// indented returns a value as JSON with line breaks, if these do not make it many times as long.
 func indented(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
 		return mask.Hidden
 	}
-	return strings.TrimSpace(out.String())
+	return preview.Indented(bytes.TrimSpace(out.Bytes()))
 }

@@ -27,6 +27,7 @@ type overviewView struct {
 	RunningURL  template.URL
 	MoreRunning int // that are not listed
 	Queues      []queueLine
+	MoreQueues  int    // that are not listed
 	QueuesErr   string // why the lengths of the queues aren't known
 	Workers     []workerLine
 	MoreWorkers int
@@ -82,6 +83,7 @@ const (
 	overviewFresh   = time.Second // how old its figures may be while runs change
 	overviewWorkers = 8
 	overviewStudies = 6
+	overviewQueues  = 100 // workers name the queues that they serve
 )
 
 func (c *Console) overviewPage() page {
@@ -162,6 +164,12 @@ func (v *overviewView) addQueues(known polled[[]events.QueueState], here []worke
 	}
 	for _, line := range lines {
 		v.Queues = append(v.Queues, line)
+	}
+	waits := func(q queueLine) int { return map[bool]int{true: 0, false: 1}[q.Waiting+q.Running > 0] }
+	// Those with jobs stay.
+	if v.MoreQueues = max(0, len(v.Queues)-overviewQueues); v.MoreQueues > 0 {
+		slices.SortFunc(v.Queues, func(a, b queueLine) int { return cmp.Or(cmp.Compare(waits(a), waits(b)), a.Compare(b.Queue)) })
+		v.Queues = v.Queues[:overviewQueues]
 	}
 	slices.SortFunc(v.Queues, func(a, b queueLine) int { return a.Compare(b.Queue) })
 }

@@ -243,17 +243,20 @@ func (v *trialView) kept(c *Console, d drawnStudy, row report.Row, t *tune.Trial
 
 // addRun adds the run that asked for the study. Of several ones it is the first that is known.
 func (c *Console) addRun(view *trialView, d drawnStudy) {
+	order := map[string]int{} // of the requests, by job
+	for i, request := range slices.Backward(d.State.Study.Requests) {
+		job, _, _ := strings.Cut(request, " ")
+		order[job] = i
+	}
+	first := len(d.State.Study.Requests)
 	c.model.View(func(x *runs.Index) {
-		for _, request := range d.State.Study.Requests {
-			job, _, _ := strings.Cut(request, " ")
-			for k := range x.Keys() {
-				if k.Pipeline != d.Name.Pipeline {
-					continue
-				}
-				if run, known := x.Run(k); known && run.Join.Stage(events.FunctionTune).Job == job {
-					view.Run, view.RunURL = &k, link("/run", "pipeline", k.Pipeline, "run", k.Run)
-					return
-				}
+		for k := range x.Keys() {
+			if k.Pipeline != d.Name.Pipeline {
+				continue
+			}
+			run, known := x.Run(k)
+			if i, asked := order[run.Join.Stage(events.FunctionTune).Job]; known && asked && i < first {
+				first, view.Run, view.RunURL = i, &k, link("/run", "pipeline", k.Pipeline, "run", k.Run)
 			}
 		}
 	})

@@ -33,6 +33,7 @@ type shared struct {
 type sharedPage struct {
 	mu   sync.Mutex // one goroutine makes it at a time
 	made time.Time
+	drop *time.Timer
 	parts
 }
 
@@ -57,7 +58,25 @@ func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) 
 		return made, err
 	}
 	p.parts, p.made = made, s.now()
+	p.expire()
 	return made, nil
+}
+
+// sharedMax is how long the parts of a page are kept: one of many charts has megabytes, and clients
+// choose the addresses.
+const sharedMax = 10 * time.Second
+
+// expire drops the parts after sharedMax, unless they were made again. It requires mu.
+func (p *sharedPage) expire() {
+	if p.drop == nil {
+		p.drop = time.AfterFunc(sharedMax, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.parts, p.made = parts{}, time.Time{}
+		})
+		return
+	}
+	p.drop.Reset(sharedMax)
 }
 
 func pageKey(u *url.URL, trusted bool) string {

@@ -297,7 +297,7 @@ func trialValue(s *chart.Study, row *report.Row, name string) (v filter.Value, h
 
 // trialHas reports whether a trial has a word, in lower case, in a text.
 func trialHas(row *report.Row, word string) bool {
-	return strings.Contains(row.Trial, word) || filter.Contains(mask.Text(row.Message), word) ||
+	return strings.Contains(row.Trial, word) || filter.Contains(row.Message, word) && filter.Contains(mask.Text(row.Message), word) ||
 		slices.ContainsFunc(row.Values, func(v space.Value) bool { return filter.Contains(chart.ValueText(v.Of), word) })
 }
 

@@ -88,14 +88,14 @@ func isText(head []byte, whole bool) bool {
 func ofText(text []byte) Preview {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
-		return Preview{Format: "JSON", Text: visible(formatted(mask.JSON(trimmed)))}
+		return Preview{Format: "JSON", Text: visible(Indented(mask.JSON(trimmed)))}
 	}
 	return Preview{Format: "text", Text: visible(mask.YAML(string(text)))}
 }
 
-// formatted returns JSON with line breaks. Their indentation may be many times as long as the text,
+// Indented returns JSON with line breaks. Their indentation may be many times as long as the text,
 // which then stays as it is.
-func formatted(text []byte) string {
+func Indented(text []byte) string {
 	if depth(text) > maxDepth {
 		return string(text)
 	}
