@@ -21,7 +21,7 @@ func TestAnArtifactNamesItsMakerAndItsReaders(t *testing.T) {
 		"2 files", `<code>`+base+`</code>`, "/lineage?pipeline=penguin&amp;run=base")
 	w.sees("/run?pipeline=penguin&run=base", `<th scope="row">Host</th><td><code>gpu-7</code>`, `<th scope="row">Python</th><td><code>3.11.7</code>`, `<th scope="row">GPUs that it could use</th><td><code>0, 1</code>`)
 	w.sees("/artifact?ref="+base+"/Format-Serving/saved_model.pb", "<h1>saved_model.pb</h1>", "Part of", ">base</a>", "A binary file")
-	w.sees("/artifact?ref=s3://bkt/data/penguin/transformed_examples/17", "another program than Stoker", "penguin/base", "penguin/fine-tuned", ">examples<")
+	w.sees("/artifact?ref=s3://bkt/data/penguin/transformed_examples/17", "a program other than Stoker", "penguin/base", "penguin/fine-tuned", ">examples<")
 	w.sees("/artifact?ref=s3://bkt/data/penguin/transformed_examples/17/Split-train/part-0.gz", "penguin/base", "penguin/fine-tuned",
 		"first 3 records", `<code>culmen_length_mm</code></th><td>int64</td><td class="num">3</td><td class="num">3</td>`)
 	w.sees("/artifact?ref=s3://bkt/data/penguin/schema/17", "feature { name: &#34;changed&#34; }", ">schema<", "penguin/base")

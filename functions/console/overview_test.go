@@ -127,7 +127,7 @@ func TestTheOverviewShowsWhatRuns(t *testing.T) {
 	w.sees("/runs?q=state%3Dfailed+since%3D1d+error~boom", "b</a>", "c</a>")
 }
 
-func TestTheOverviewIsCompleteWithoutAnAnswerOfTheBus(t *testing.T) {
+func TestTheOverviewCountsRunsThatEndedByHour(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)
 	w.ended(50)

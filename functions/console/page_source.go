@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strconv"
@@ -285,8 +286,7 @@ func (c *Console) removePipeline(r *http.Request) (template.URL, error) {
 	active, isActive := errors.AsType[*dispatch.ActiveRuns](err)
 	switch {
 	case isActive:
-		return "", &problem{http.StatusConflict, "Pipeline " + name + " has " + strconv.Itoa(len(active.Runs)) +
-			" runs that have not ended. Wait for them, or cancel them when you remove the pipeline."}
+		return "", &problem{http.StatusConflict, fmt.Sprintf("Pipeline %s has active runs (%d). Wait for them, or cancel them when you remove the pipeline.", name, len(active.Runs))}
 	case errors.Is(err, events.ErrNotFound):
 		return "", notThere("No pipeline %s is applied.", name)
 	case errors.Is(err, events.ErrConflict):

@@ -134,7 +134,7 @@ func (c *Console) workersView(r *http.Request) workersView {
 	if whole, away := c.workers.Status(); away != "" {
 		view.Err = mask.Text(away)
 	} else if !whole {
-		view.Err = "they are being read"
+		view.Err = "their heartbeats are still being read"
 	}
 	for _, w := range here {
 		if w.IsAlive() {

@@ -34,7 +34,8 @@ func (c *Console) routes() http.Handler {
 	return c.guard(limited(mux))
 }
 
-// maxForm limits a request's body: no form has more than a token.
+// maxForm limits a request's body: the largest form has the numbers of a batch, see
+// maxBatchNumbers.
 const maxForm = 16 << 10
 
 func limited(next http.Handler) http.Handler {
@@ -66,8 +67,11 @@ func (c *Console) page(p page) http.HandlerFunc {
 func (c *Console) allPages() map[string]page {
 	return map[string]page{
 		"/{$}": c.overviewPage(), "/workers": c.workersPage(), "/workers/{id}": c.workerPage(),
-		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(), "/trial": c.trialPage(),
-		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/pipeline/rollback": c.rollbackPage(), "/pipeline/remove": c.removePage(), "/revisions": c.revisionsPage(), "/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
+		"/runs": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(),
+		"/studies": c.studiesPage(), "/study": c.studyPage(), "/trial": c.trialPage(),
+		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/revisions": c.revisionsPage(),
+		"/pipeline/rollback": c.rollbackPage(), "/pipeline/remove": c.removePage(),
+		"/dead": c.deadPage(), "/dead/ask": c.askDeadPage(), "/dead/batch": c.batchPage(), "/dead-letter": c.deadLetterPage(),
 		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
 	}
 }

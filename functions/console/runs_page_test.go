@@ -54,7 +54,7 @@ func TestRunsAreFilteredAndSortedByTheAddress(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if strings.Contains(body, "hunter2") || strings.Contains(body, "Took") && strings.Contains(body, `data-label="Took"`) {
+	if strings.Contains(body, "hunter2") || strings.Contains(body, `data-label="Took"`) {
 		t.Error("the page shows a secret, or a column that was not chosen")
 	}
 	_, body = w.get("/runs?state=failed&pipeline=penguin")

@@ -129,7 +129,7 @@ func TestARevisionIsAppliedAgainAndAPipelineRemoved(t *testing.T) {
 		t.Errorf("of a revision that is not applied any more: %d", status)
 	}
 	remove = url.Values{"pipeline": {"penguin"}, "applied": {"3"}}
-	if status, body := w.post("/remove", remove, w.trusted); status != http.StatusConflict || !strings.Contains(body, "1 runs that have not ended") {
+	if status, body := w.post("/remove", remove, w.trusted); status != http.StatusConflict || !strings.Contains(body, "has active runs (1)") {
 		t.Errorf("with an active run: %d", status)
 	}
 	remove.Set("cancel", "1")

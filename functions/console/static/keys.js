@@ -54,7 +54,7 @@ let dialog;
 function make() {
   const goes = Object.entries(pages).filter(([, path]) => link(path));
   const keys = [
-    ['/', 'Search or filter'], ['j', 'Next row'], ['k', 'Row before'], ['Enter', 'Open the row'], ['x', 'Select the run'], ['t', 'Relative or absolute times'],
+    ['/', 'Search or filter'], ['j', 'Next row'], ['k', 'Previous row'], ['Enter', 'Open the row'], ['x', 'Select the run'], ['t', 'Relative or absolute times'],
     ...goes.map(([key, path]) => ['g ' + key, 'Go to ' + link(path).textContent.replace(/[\d,\s]+$/, '')]), ['?', 'Show these keys'],
   ];
   const element = (tag, text, ...children) => { const one = document.createElement(tag); one.append(...(text ? [text] : []), ...children); return one; };
