@@ -100,8 +100,8 @@ func (c *Console) overviewView(ctx context.Context) overviewView {
 	here, gone := c.workers.All()
 	view.Gone = len(gone)
 	view.addWorkers(here)
-	if whole, away := c.workers.Status(); !whole && away != "" {
-		view.WorkersErr = mask.Text(away)
+	if read, fault := c.workers.Status(); !read && fault != "" {
+		view.WorkersErr = mask.Text(fault)
 	}
 	view.addQueues(c.queues.read(ctx), here)
 	view.addRunning(c.model, workers.Holders(here))
@@ -138,7 +138,13 @@ func (v *overviewView) addWorkers(here []workers.Worker) {
 
 // presenceOrder puts workers that need attention first.
 func presenceOrder(w workers.Worker) int {
-	return map[events.Presence]int{events.WorkerIsLate: 0, events.WorkerDraining: 1}[w.Presence] + map[bool]int{true: 2}[w.Presence == events.WorkerAlive]
+	switch w.Presence {
+	case events.WorkerIsLate:
+		return 0
+	case events.WorkerDraining:
+		return 1
+	}
+	return 2
 }
 
 // addQueues lists the queues with jobs or workers: as the bus has them, and those of waiting runs

@@ -25,14 +25,6 @@ type studyLine struct {
 	Done      float64 // part of its trials that have ended, from 0 to 1; 0: its number is not known
 }
 
-// sortHead is the heading of a column, with the address that sorts by it.
-type sortHead struct {
-	Name, Label string
-	URL         template.URL
-	Order       string // ascending, descending or none
-	Number      bool
-}
-
 const studiesPerPage = 50
 
 func (c *Console) studiesPage() page {
@@ -43,7 +35,7 @@ func (c *Console) studiesPage() page {
 			if err != nil {
 				return nil, err
 			}
-			by := sortStudies(list, r.FormValue("sort"))
+			by := sortBy(list, studyColumns, r.FormValue("sort"), "-"+studyColumns[0].name)
 			list, at := leafOf(r, list, studiesPerPage)
 			view := studiesView{Leaf: at, Heads: studyHeads(by)}
 			for _, one := range list {
@@ -73,16 +65,9 @@ func directionInWords(d tune.Direction) string {
 	return "lower is better"
 }
 
-// studyColumn is a column of the list.
-type studyColumn struct {
-	name, label string
-	number      bool
-	compare     func(a, b summary) int
-}
-
 // studyColumns are the columns by which studies are sorted: the first is the default, and begins
 // with the newest.
-var studyColumns = []studyColumn{
+var studyColumns = []sortColumn[summary]{
 	{"updated", "Updated", true, func(a, b summary) int { return a.Grown.Compare(b.Grown) }},
 	{"pipeline", "Study", false, func(a, b summary) int { return strings.Compare(a.Name.Pipeline, b.Name.Pipeline) }},
 	{"state", "State", false, func(a, b summary) int { return strings.Compare(a.State, b.State) }},
@@ -107,41 +92,10 @@ func scoreOr(score *float64) float64 {
 	return *score
 }
 
-// sortStudies sorts by a column, and returns it as it is written in addresses: "-" before it is for
-// descending.
-func sortStudies(list []summary, by string) string {
-	name, descending := strings.CutPrefix(by, "-")
-	at := slices.IndexFunc(studyColumns, func(c studyColumn) bool { return c.name == name })
-	if at < 0 {
-		return "-" + studyColumns[0].name // as they are listed
-	}
-	slices.SortStableFunc(list, func(a, b summary) int {
-		order := studyColumns[at].compare(a, b)
-		if descending {
-			return -order
-		}
-		return order
-	})
-	return by
-}
-
 // studyHeads returns the headings in the order of the table.
 func studyHeads(by string) (heads []sortHead) {
 	for _, column := range append(slices.Clone(studyColumns[1:]), studyColumns[0]) {
-		heads = append(heads, headOf(column.name, column.label, by, column.number, func(sort string) template.URL { return link("/studies", "sort", sort) }))
+		heads = append(heads, column.head(by, func(sort string) template.URL { return link("/studies", "sort", sort) }))
 	}
 	return heads
-}
-
-// headOf returns the heading of a column. Its address sorts by it, or in the other direction if the
-// list is sorted by it already.
-func headOf(name, label, by string, number bool, address func(sort string) template.URL) sortHead {
-	h := sortHead{Name: name, Label: label, Number: number, Order: "none", URL: address(name)}
-	switch by {
-	case name:
-		h.Order, h.URL = "ascending", address("-"+name)
-	case "-" + name:
-		h.Order, h.URL = "descending", address(name)
-	}
-	return h
 }

@@ -19,10 +19,10 @@ type workersView struct {
 	Query       string
 	Sort        string
 	Heads       []sortHead
-	Workers     []workerLine // that are here
+	Workers     []workerLine // that are not gone
 	Gone        []workerLine
 	Leaf        leaf
-	Known       int // that are here, whatever the filter selects
+	Known       int // that are not gone, whatever the filter selects
 	Alive       int
 	Busy, Slots int
 	Err         string // why they can't be read
@@ -131,9 +131,9 @@ func (l workerLine) Why() string {
 func (c *Console) workersView(r *http.Request) workersView {
 	here, gone := c.workers.All()
 	view := workersView{Query: strings.TrimSpace(r.FormValue("q")), Known: len(here)}
-	if whole, away := c.workers.Status(); away != "" {
-		view.Err = mask.Text(away)
-	} else if !whole {
+	if read, fault := c.workers.Status(); fault != "" {
+		view.Err = mask.Text(fault)
+	} else if !read {
 		view.Err = "their heartbeats are still being read"
 	}
 	for _, w := range here {
@@ -143,9 +143,9 @@ func (c *Console) workersView(r *http.Request) workersView {
 	}
 	query := strings.ToLower(view.Query)
 	shown := slices.DeleteFunc(here, func(w workers.Worker) bool { return !strings.Contains(wordsOf(w), query) })
-	view.Sort = sortWorkers(shown, r.FormValue("sort"))
+	view.Sort = sortBy(shown, workerColumns, r.FormValue("sort"), workerColumns[0].name)
 	for _, column := range workerColumns {
-		view.Heads = append(view.Heads, headOf(column.name, column.label, view.Sort, column.number, func(sort string) template.URL {
+		view.Heads = append(view.Heads, column.head(view.Sort, func(sort string) template.URL {
 			return link("/workers", "q", view.Query, "sort", sort)
 		}))
 	}
@@ -173,15 +173,8 @@ func wordsOf(w workers.Worker) string {
 	return strings.ToLower(strings.Join(append(words, w.GPUs...), " "))
 }
 
-// workerColumn is a column by which workers are sorted.
-type workerColumn struct {
-	name, label string
-	number      bool
-	compare     func(a, b workers.Worker) int
-}
-
 // workerColumns are those of the table; the first is the default.
-var workerColumns = []workerColumn{
+var workerColumns = []sortColumn[workers.Worker]{
 	{"worker", "Worker", false, func(a, b workers.Worker) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.ID, b.ID))
 	}},
@@ -195,23 +188,6 @@ var workerColumns = []workerColumn{
 	{"version", "Version", false, func(a, b workers.Worker) int { return strings.Compare(a.Version, b.Version) }},
 	{"started", "Started", true, func(a, b workers.Worker) int { return a.Started.Compare(b.Started) }},
 	{"heartbeat", "Heartbeat", true, func(a, b workers.Worker) int { return a.Heard.Compare(b.Heard) }},
-}
-
-// sortWorkers sorts by a column, and returns it as it is written in addresses.
-func sortWorkers(all []workers.Worker, by string) string {
-	name, descending := strings.CutPrefix(by, "-")
-	at := slices.IndexFunc(workerColumns, func(c workerColumn) bool { return c.name == name })
-	if at < 0 {
-		return workerColumns[0].name // as they are listed
-	}
-	slices.SortStableFunc(all, func(a, b workers.Worker) int {
-		order := workerColumns[at].compare(a, b)
-		if descending {
-			return -order
-		}
-		return order
-	})
-	return by
 }
 
 func (c *Console) workerView(r *http.Request) (view workerView, err error) {

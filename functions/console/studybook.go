@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -135,9 +136,7 @@ func (b *studyBook) list(ctx context.Context, pipeline string) ([]summary, error
 		line.Grown = newest.Stored
 		list = append(list, line)
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+	slices.Reverse(list)
 	return list, nil
 }
 

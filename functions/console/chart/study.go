@@ -321,7 +321,7 @@ func (d *Dimension) withoutOutliers() {
 	}
 }
 
-// tick is a labeled position of a dimension.
+// tick is a labeled place on an axis, or position of a dimension.
 type tick struct {
 	at   float64
 	text string

@@ -6,12 +6,6 @@ import (
 	"time"
 )
 
-// stepTick is a labelled place on an axis.
-type stepTick struct {
-	at   float64
-	text string
-}
-
 // ticks returns about n round numbers, from below low to above high.
 func (s scale) ticks(n int) []float64 {
 	if s.log {
@@ -62,15 +56,15 @@ func decades(low, high float64) (ticks []float64) {
 	return ticks
 }
 
-// stepTicks returns the labelled places on the horizontal axis.
-func (c Chart) stepTicks(x scale) (ticks []stepTick) {
+// stepTicks returns the labeled places on the horizontal axis.
+func (c Chart) stepTicks(x scale) (ticks []tick) {
 	places := niceTicks(x.low, x.high, 6)
 	if c.timed() {
 		places = clockTicks(x.low, x.high, 6)
 	}
 	for _, at := range places {
 		if at >= x.low && at <= x.high {
-			ticks = append(ticks, stepTick{at, c.tickText(at, x.high-x.low)})
+			ticks = append(ticks, tick{at, c.tickText(at, x.high-x.low)})
 		}
 	}
 	return ticks

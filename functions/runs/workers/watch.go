@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Remembered is how long a Watch knows a worker after its last heartbeat.
+// Remembered is how long a Watch keeps a worker after its last heartbeat.
 const Remembered = time.Hour
 
 // Limits of a Watch, because ids are what clients of the bus send.
@@ -20,15 +20,15 @@ const (
 	maxGone    = 200
 )
 
-// Watch has the workers of a bus, and those that are gone for a while. It is safe for concurrent
-// use.
+// Watch keeps the last heartbeat of each worker of a bus for the time Remembered. It is safe for
+// concurrent use.
 type Watch struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	last  map[string]events.WorkerHeartbeat
-	whole bool
-	away  string
+	read  bool   // the kept heartbeats were read once
+	fault string // why heartbeats can't be read now
 }
 
 // NewWatch returns a Watch without workers.
@@ -55,18 +55,18 @@ func (w *Watch) Follow(ctx context.Context, feed Feed, changed func()) error {
 }
 
 // note records that the kept heartbeats were read, or why they can't be.
-func (w *Watch) note(away string) {
+func (w *Watch) note(fault string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.whole, w.away = w.whole || away == "", away
+	w.read, w.fault = w.read || fault == "", fault
 }
 
 // Status returns whether the workers were read once, and why they can't be read now; "" if they
 // can.
-func (w *Watch) Status() (whole bool, away string) {
+func (w *Watch) Status() (read bool, fault string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.whole, w.away
+	return w.read, w.fault
 }
 
 // add adds a heartbeat, and reports whether it says anything new.
@@ -139,7 +139,7 @@ func (w *Watch) All() (here, gone []Worker) {
 	return here, gone
 }
 
-// Worker returns one worker; false if it is not known, or not any more.
+// Worker returns a worker by its id; false if it is unknown or forgotten.
 func (w *Watch) Worker(id string) (Worker, bool) {
 	now := w.now()
 	w.mu.Lock()

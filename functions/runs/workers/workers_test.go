@@ -108,14 +108,14 @@ func TestAWatchReportsNewsAlone(t *testing.T) {
 	if n := followed(t, w, beat(example("a", 1, "cpu"), 0), beat(example("a", 2, "cpu"), time.Second), beat(busy, 2*time.Second), beat(example("a", 1, "cpu"), 3*time.Second)); n != 2 {
 		t.Errorf("%d changes of a worker that was new, then busy", n)
 	}
-	if whole, away := w.Status(); whole || away != "the bus is away" {
-		t.Errorf("%t, %q", whole, away)
+	if read, fault := w.Status(); read || fault != "the bus is away" {
+		t.Errorf("%t, %q", read, fault)
 	}
 	if n := followed(t, w, events.WorkerHeartbeat{}); n != 1 {
 		t.Errorf("%d changes when the kept heartbeats were read", n)
 	}
-	if whole, _ := w.Status(); !whole {
-		t.Error("the kept heartbeats were read")
+	if read, _ := w.Status(); !read {
+		t.Error("the kept heartbeats count as unread")
 	}
 	if one, known := w.Worker("a"); !known || one.Busy != 1 || one.Presence != events.WorkerAlive {
 		t.Errorf("%+v, %t", one, known)

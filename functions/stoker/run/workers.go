@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -168,7 +167,7 @@ func queuesTable(w io.Writer, queues []events.QueueState, err error) {
 	}
 	queues = slices.DeleteFunc(queues, func(q events.QueueState) bool { return q.Waiting+q.Running == 0 })
 	slices.SortFunc(queues, func(a, b events.QueueState) int {
-		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(string(a.Function), string(b.Function)))
+		return workers.Queue{Function: a.Function, Class: a.Class}.Compare(workers.Queue{Function: b.Function, Class: b.Class})
 	})
 	if len(queues) == 0 {
 		return
