@@ -72,7 +72,14 @@ type originView struct {
 	Run                            *runLink // nil: it is not known any more
 	Revision                       uint64
 	Record                         *lineage.Made // nil: there is no manifest
-	Inputs                         []fileLine    // the type as Path
+	Inputs                         []madeFrom
+}
+
+// madeFrom is an artifact that another one was made from. Its URL is its page; "" if it is outside
+// of the console's root.
+type madeFrom struct {
+	Type, Address string
+	URL           template.URL
 }
 
 // Environment returns where it was made.
@@ -294,16 +301,16 @@ func (c *Console) addMade(ctx context.Context, view *artifactView, whole storage
 		return err
 	}
 	for _, input := range record.Inputs[:min(len(record.Inputs), maxInputs)] {
-		line := fileLine{Path: input.Type, SHA256: input.URI}
+		line := madeFrom{Type: input.Type, Address: input.URI}
 		if ref, err := c.ours(input.URI); err == nil {
 			line.URL = link("/artifact", "ref", ref.String())
 		}
 		made.Inputs = append(made.Inputs, line)
 	}
 	c.model.View(func(x *runs.Index) {
-		ofPipeline := func(r runLink) bool { return r.Pipeline != made.Pipeline }
-		makers := slices.DeleteFunc(c.runLinks(x, x.MadeBy(place.Execution)), ofPipeline)
-		view.Sharing = slices.DeleteFunc(c.runLinks(x, x.UsedBy(place.Execution)), ofPipeline)
+		ofAnother := func(r runLink) bool { return r.Pipeline != made.Pipeline }
+		makers := slices.DeleteFunc(c.runLinks(x, x.MadeBy(place.Execution)), ofAnother)
+		view.Sharing = slices.DeleteFunc(c.runLinks(x, x.UsedBy(place.Execution)), ofAnother)
 		view.Sharing = view.Sharing[:min(len(view.Sharing), maxReaders)]
 		if len(makers) > 0 {
 			made.Run = &makers[0]

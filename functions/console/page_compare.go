@@ -184,12 +184,12 @@ func (c *Console) compared(r *http.Request, k key) (line comparedRun, log logged
 		log.note = err.Error()
 		return line, log
 	}
-	if stored := c.curves.read(r.Context(), ref.String()); len(stored.charts) > 0 {
-		return line, stored
-	} else {
+	stored := c.curves.read(r.Context(), ref.String())
+	if len(stored.charts) == 0 {
 		log.note = stored.note
+		return line, log
 	}
-	return line, log
+	return line, stored
 }
 
 // addTable adds the columns and the cells of the table, in the order of the address.
@@ -347,11 +347,9 @@ func (v *compareView) sort(order string, descending bool) {
 		if descending {
 			by = -by
 		}
-		return cmp.Or(cmp.Compare(rank(hasX), rank(hasY)), by)
+		return cmp.Or(cmp.Compare(boolOf(!hasX), boolOf(!hasY)), by)
 	})
 }
-
-func rank(there bool) int { return map[bool]int{true: 0, false: 1}[there] }
 
 func (r comparedRun) value(c compareColumn) (text string, there bool) {
 	if !c.Metric {

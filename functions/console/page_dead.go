@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"html/template"
 	"maps"
 	"net/http"
@@ -9,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"bytes"
-	"encoding/json"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/replay"

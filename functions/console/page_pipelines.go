@@ -2,12 +2,16 @@ package console
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/internal/spelling"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -200,4 +204,44 @@ func (c *Console) pipelineView(ctx context.Context, name string) (view pipelineV
 		{map[bool]string{true: "Resume its runs", false: "Hold its runs"}[view.Paused], f.Command(map[bool]string{true: "resume", false: "pause"}[view.Paused], name)},
 	}
 	return view, nil
+}
+
+// removeView asks whether to remove a pipeline.
+type removeView struct{ pipelineLine }
+
+func (c *Console) removePage() page {
+	return page{
+		nav: "pipelines", template: "remove", title: func(view any) string { return "Remove " + view.(removeView).Name },
+		build: func(r *http.Request) (any, error) {
+			view, err := c.pipelineView(r.Context(), r.FormValue("name"))
+			if err == nil && view.Revision == 0 {
+				err = notThere("No pipeline %s is applied.", view.Name)
+			}
+			return removeView{view.pipelineLine}, err
+		},
+	}
+}
+
+// removePipeline removes a pipeline, if the applied revision is still that of the question, and
+// cancels its active runs if the form says so.
+func (c *Console) removePipeline(r *http.Request) (template.URL, error) {
+	name := r.PostFormValue("pipeline")
+	if err := events.CheckName("pipeline", name); err != nil {
+		return "", badRequest("%s", err)
+	}
+	applied, err := strconv.ParseUint(r.PostFormValue("applied"), 10, 64)
+	if err != nil || applied == 0 {
+		return "", badRequest("applied: expected the number of the applied revision")
+	}
+	_, _, err = dispatch.RemoveRevision(r.Context(), c.opts.Bus, name, applied, r.PostFormValue("cancel") != "")
+	active, isActive := errors.AsType[*dispatch.ActiveRuns](err)
+	switch {
+	case isActive:
+		return "", &problem{http.StatusConflict, fmt.Sprintf("Pipeline %s has active runs (%d). Wait for them, or cancel them when you remove the pipeline.", name, len(active.Runs))}
+	case errors.Is(err, events.ErrNotFound):
+		return "", notThere("No pipeline %s is applied.", name)
+	case errors.Is(err, events.ErrConflict):
+		return "", &problem{http.StatusConflict, "Another revision of " + name + " was applied meanwhile."}
+	}
+	return link("/pipelines"), err
 }

@@ -230,3 +230,66 @@ func (v revisionsView) Chosen() (numbers []uint64) {
 	}
 	return numbers
 }
+
+// rollbackView asks whether to apply a revision again.
+type rollbackView struct {
+	revisionsView
+	Current uint64 // the applied revision; 0: the pipeline was removed
+}
+
+// Changed returns what would change, for the template of it.
+func (v rollbackView) Changed() revisionsView { return v.revisionsView }
+
+func (c *Console) rollbackPage() page {
+	return page{
+		nav: "pipelines", template: "rollback", title: func(view any) string { return "Roll back " + view.(rollbackView).Name },
+		build: func(r *http.Request) (any, error) {
+			to, err := revisionNumber(r, "revision")
+			if err != nil || to == 0 {
+				return nil, badRequest("revision: expected the number of a revision")
+			}
+			return c.rollbackView(r.Context(), r.FormValue("name"), to)
+		},
+	}
+}
+
+func (c *Console) rollbackView(ctx context.Context, name string, to uint64) (view rollbackView, err error) {
+	if err := events.CheckName("name", name); err != nil {
+		return view, badRequest("%s", err)
+	}
+	all, err := dispatch.Revisions(ctx, c.opts.Bus, name)
+	if errors.Is(err, events.ErrNotFound) {
+		return view, notThere("No pipeline %s was ever applied.", name)
+	}
+	if err != nil {
+		return view, err
+	}
+	last := all[len(all)-1]
+	if !last.Removed {
+		view.Current = last.Number
+	}
+	before, _ := beforeRevision(all, last.Number+1)
+	view.Name, view.URL = name, link("/pipeline", "name", name)
+	return view, view.compare(c, all, before.Number, to)
+}
+
+// rollback applies a revision again, if the applied one is still that of the question.
+func (c *Console) rollback(r *http.Request) (template.URL, error) {
+	name := r.PostFormValue("pipeline")
+	if err := events.CheckName("pipeline", name); err != nil {
+		return "", badRequest("%s", err)
+	}
+	to, err := strconv.ParseUint(r.PostFormValue("revision"), 10, 64)
+	applied, errApplied := strconv.ParseUint(r.PostFormValue("applied"), 10, 64)
+	if err := errors.Join(err, errApplied); err != nil {
+		return "", badRequest("revision, applied: expected numbers of revisions")
+	}
+	_, _, err = dispatch.Rollback(r.Context(), c.opts.Bus, name, to, applied, pipeline.OriginBy("console"))
+	switch {
+	case errors.Is(err, events.ErrNotFound):
+		return "", notThere("Pipeline %s has no revision %d.", name, to)
+	case errors.Is(err, events.ErrConflict):
+		return "", &problem{http.StatusConflict, "Another revision of " + name + " was applied meanwhile. Look at the revisions again."}
+	}
+	return link("/revisions", "name", name), err
+}

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -171,7 +170,7 @@ func (c *Console) addWorker(view *runView) {
 	}
 	here, _ := c.workers.All()
 	if w, known := workers.Holders(here)[view.holder]; known {
-		view.Worker, view.WorkerURL = &w, template.URL("/workers/"+url.PathEscape(w.ID))
+		view.Worker, view.WorkerURL = &w, workerURL(w.ID)
 	}
 }
 

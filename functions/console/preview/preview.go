@@ -88,9 +88,9 @@ func isText(head []byte, whole bool) bool {
 func ofText(text []byte) Preview {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
-		return Preview{Format: "JSON", Text: visible(Indented(mask.JSON(trimmed)))}
+		return Preview{Format: "JSON", Text: Visible(Indented(mask.JSON(trimmed)))}
 	}
-	return Preview{Format: "text", Text: visible(mask.YAML(string(text)))}
+	return Preview{Format: "text", Text: Visible(mask.YAML(string(text)))}
 }
 
 // Indented returns JSON with line breaks. Their indentation may be many times as long as the text,
@@ -125,9 +125,9 @@ func depth(text []byte) (most int) {
 	return most
 }
 
-// visible returns a text with a mark for each character that a reader would not see, or that
+// Visible returns a text with a mark for each character that a reader would not see, or that
 // changes the order in which others are shown.
-func visible(text string) string {
+func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
@@ -150,7 +150,7 @@ func ofRecords(name string, in io.Reader) Preview {
 		if f.Max != f.Min {
 			values = fmt.Sprintf("%d to %d", f.Min, f.Max)
 		}
-		letters := []rune(visible(strings.ToValidUTF8(f.Name, "\uFFFD")))
+		letters := []rune(Visible(strings.ToValidUTF8(f.Name, "\uFFFD")))
 		p.Features = append(p.Features, Feature{string(letters[:min(len(letters), maxName)]), f.Type, values, f.Present})
 	}
 	return p
