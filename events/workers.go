@@ -17,15 +17,15 @@ type WorkerFeed interface {
 	// lost, and never waits for the bus: the workers of a bus without quorum go on. It returns an
 	// *Invalid for a status that readers would skip. ErrRefused is about an earlier heartbeat.
 	ReportWorker(ctx context.Context, w WorkerStatus) error
-	// Workers yields the last heartbeat of each worker, and with follow then a zero Heartbeat that
-	// marks the end of these, then each new one as it arrives, until ctx ends. Heartbeats that are
-	// invalid or not on their worker's own subject are skipped.
+	// Workers yields the last heartbeat of each worker, and with follow then a zero WorkerHeartbeat
+	// that marks the end of these, then each new one as it arrives, until ctx ends. Heartbeats
+	// that are invalid or not on their worker's own subject are skipped.
 	//
 	// The read is not linearizable: any copy answers, which may lack the last heartbeats, and may
 	// yield one more than once or after a newer one (WorkerStatus.Beat orders those of a worker). A
-	// worker that has ended is yielded with Ended. One that died without a word is yielded for
-	// WorkerKept after its last heartbeat; see Heartbeat.Presence. A bus that has restarted knows
-	// every worker again after WorkerPause.
+	// worker that has ended is yielded with Ended. One that died is yielded for WorkerKept after
+	// its last heartbeat; see WorkerHeartbeat.Presence. A bus that has restarted knows every
+	// worker again after WorkerPause.
 	Workers(ctx context.Context, follow bool) iter.Seq2[WorkerHeartbeat, error]
 }
 
@@ -36,21 +36,21 @@ const (
 	WorkerKept  = 2 * time.Minute // the max_age of stream WORKERS
 )
 
-// WorkerStatus is what a worker says of itself.
+// WorkerStatus is what a worker reports about itself.
 type WorkerStatus struct {
-	// Of the process: a new one after each start. A name as CheckName checks it.
+	// Identifies the process: it differs after each start. A name as CheckName checks it.
 	ID   string `json:"id"`
-	Host string `json:"host"` // its name for the machine
+	Host string `json:"host"` // the name of its machine
 	// The functions and classes whose jobs it claims. Its subject has the first class.
 	Functions []Function `json:"functions"`
 	Classes   []string   `json:"classes"`
 	Slots     int        `json:"slots"`
 	// Slots in use: a job that waits for trials uses none.
 	Busy int `json:"busy"`
-	// That it holds, the oldest first; at most MaxWorkerJobs, and how many more.
+	// The jobs that it holds, the oldest first, at most MaxWorkerJobs; and how many more.
 	Jobs     []WorkerJob `json:"jobs,omitempty"`
 	MoreJobs int         `json:"more_jobs,omitempty"`
-	// That its modules may use; at most MaxWorkerGPUs.
+	// The GPUs that its modules may use; at most MaxWorkerGPUs.
 	GPUs     []string  `json:"gpus,omitempty"`
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
@@ -71,15 +71,15 @@ type WorkerJob struct {
 	Since    time.Time `json:"since"`
 }
 
-// WorkerHeartbeat is the status of a worker, and when it was heard of.
+// WorkerHeartbeat is the status of a worker, and when it was received.
 type WorkerHeartbeat struct {
 	WorkerStatus
-	// By the clock of this process: the time that the bus stored it, corrected by the difference of
-	// both clocks, or when it arrived.
+	// When the bus stored it, by the clock of this process: corrected by the difference of both
+	// clocks, or else when it arrived.
 	Heard time.Time `json:"heard"`
 }
 
-// Presence is what a heartbeat says about its worker some time later.
+// Presence is whether a worker is alive, as its last heartbeat and the time since then show.
 type Presence string
 
 // The presences of a worker. One that is late may be cut off, frozen or dead; the leases of its

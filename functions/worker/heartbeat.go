@@ -17,22 +17,22 @@ import (
 
 // Times of heartbeats.
 const (
-	leastPause = time.Second // between two heartbeats, however often something changes
-	// Between two that the bus refused: its operator may grant the permission.
+	minPause = time.Second // between two heartbeats, however often something changes
+	// After a heartbeat that the bus refused: its operator may grant the permission.
 	refusedPause = 5 * time.Minute
-	// How long a worker that has ended waits for its last heartbeat to be sent.
-	lastTime = time.Second
+	lastTimeout  = time.Second // for sending the last one
 )
 
-// heartbeats tells observers what the worker does. Nothing that a job does waits for them: they are
-// sent by a goroutine of their own, and a bus that does not take them is tried again.
+// heartbeats reports to observers what the worker does. No job waits for them: a goroutine of their
+// own sends them, and retries after an error.
 type heartbeats struct {
 	worker *Worker
 
 	mu     sync.Mutex
 	status events.WorkerStatus
 	jobs   []events.WorkerJob // all that it holds, the oldest first
-	failed bool               // to send the last one
+
+	failed bool // the last one was not sent; of the goroutine that sends
 
 	changed chan struct{} // has a value if something has changed
 }
@@ -52,8 +52,8 @@ func newHeartbeats(w *Worker) *heartbeats {
 	return &heartbeats{worker: w, status: status, changed: make(chan struct{}, 1)}
 }
 
-// name returns how the worker names itself, which never changes.
-func (b *heartbeats) name() Name { return Name{b.status.ID, b.status.Host, b.status.Version} }
+// name returns the name of the worker, which never changes.
+func (h *heartbeats) name() Name { return Name{h.status.ID, h.status.Host, h.status.Version} }
 
 func hostName() string {
 	name, err := os.Hostname()
@@ -63,7 +63,7 @@ func hostName() string {
 	return name
 }
 
-// NewID returns an id for a worker's process, from the name of its host, that no other has.
+// NewID returns a unique id for a worker's process: the name of its host and random characters.
 func NewID(host string) string {
 	const most, random = 48, 6
 	name := strings.Trim(strings.Map(func(r rune) rune {
@@ -96,7 +96,7 @@ func (h *heartbeats) begin(ctx context.Context) (end func()) {
 		close(ended)
 		select {
 		case <-sent:
-		case <-time.After(lastTime):
+		case <-time.After(lastTimeout):
 		}
 	}
 }
@@ -109,9 +109,9 @@ func (h *heartbeats) run(ctx context.Context, ended <-chan struct{}) {
 		if err := h.send(ctx); errors.Is(err, events.ErrRefused) {
 			pause, news = refusedPause, nil
 		}
-		if !await(ended, nil, leastPause) || !await(ended, news, pause-leastPause) {
+		if !await(ended, nil, minPause) || !await(ended, news, pause-minPause) {
 			h.change(func() { h.status.Ended = true })
-			_ = h.send(ctx) // it is known for a while then, as one that is late
+			_ = h.send(ctx) // without it, observers see the worker as late, then as gone
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func await(ended, news <-chan struct{}, pause time.Duration) bool {
 	return true
 }
 
-// send sends one heartbeat. The first failure of several is logged.
+// send sends one heartbeat. Of consecutive failures, only the first is logged as a warning.
 func (h *heartbeats) send(ctx context.Context) error {
 	h.mu.Lock()
 	h.status.Beat++
