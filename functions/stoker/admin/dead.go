@@ -120,8 +120,9 @@ func newDeadGroups(a *app.App) *cobra.Command {
 			Always: "group kind reason count first last pipelines numbers",
 		}.Annotations(),
 		Short: "Group dead letters by reason, largest group first",
-		Long: "Groups dead letters whose kind and first line of the reason are equal apart from numbers and hexadecimal ids, which are shown\n" +
-			"as #, and the name of the run. --group of `stoker dead list`, `retry` and `drop` takes the name of a group, which depends only on that.",
+		Long: "Groups dead letters of the same kind whose reasons have the same first line. Numbers and hexadecimal ids, shown as #, and the name\n" +
+			"of the run, shown as RUN, do not count. --group of `stoker dead list`, `retry` and `drop` takes the name of a group. The name stays the\n" +
+			"same when dead letters are added or deleted.",
 		Example: "  stoker dead groups\n" +
 			"  stoker dead retry --group 3fa1c07b52",
 		Args: app.NoArguments,
@@ -293,9 +294,9 @@ func newDeadDrop(a *app.App) *cobra.Command {
 	})
 }
 
-// settle is one way to settle a dead letter.
+// settle is one way to settle a dead letter: to retry it or to drop it.
 type settle struct {
-	done string
+	done string // retried or dropped
 	do   func(replay.DeadLetter) error
 }
 
@@ -357,9 +358,9 @@ func settleAll(a *app.App, lines []replay.DeadLetter, how settle) error {
 	err := a.Print(results, func(w io.Writer) { settledTable(w, results) })
 	switch {
 	case refused != nil:
-		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not settled: %w", failed, len(lines), refused))
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not %s: %w", failed, len(lines), how.done, refused))
 	case failed > 0:
-		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not settled", failed, len(lines)))
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters were not %s", failed, len(lines), how.done))
 	}
 	return err
 }

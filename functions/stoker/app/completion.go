@@ -89,14 +89,15 @@ func safeNames(names []string) (safe []string) {
 	return safe
 }
 
+// PipelineNames completes the name of an applied pipeline.
 func (a *App) PipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (names []string, err error) {
 		return runs.Pipelines(ctx, bus)
 	})
 }
 
-// RunNames returns the runs of the pipeline that --pipeline names, or else of all; newest first, as
-// many as a screen holds. A word with a slash is completed to PIPELINE/RUN.
+// RunNames completes a run of the pipeline that --pipeline names, or else of all: the newest first,
+// at most 100. A word with a slash is completed to PIPELINE/RUN.
 func (a *App) RunNames(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -143,7 +144,7 @@ func (a *App) Names(find func(context.Context, events.Bus) ([]string, error)) co
 	}
 }
 
-// DeadNumbers returns the numbers of dead letters, each with its reason.
+// DeadNumbers completes the number of a dead letter; each has its reason as the description.
 func (a *App) DeadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completed(cmd, func(ctx context.Context, bus events.Bus) (numbers []string, err error) {
 		deadLetters, err := replay.DeadLetters(ctx, bus)

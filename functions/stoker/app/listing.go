@@ -16,8 +16,8 @@ type Column[T any] struct {
 	Wide bool             // only with -o wide
 }
 
-// Listing is a list that a command prints. Its items are what programs get, and have names, as
-// Info.Names says.
+// Listing is a list that a command prints. -o json and yaml print Items, -o name prints the Name of
+// each (Info.Names documents what that is), and tables have Columns.
 type Listing[T any] struct {
 	Items   []T
 	Name    func(item T) string
@@ -63,9 +63,9 @@ func (l Listing[T]) Table(w io.Writer, wide bool) {
 	}
 }
 
-// Pick returns the item that a user names: the one that is reports or whose id is the word, else
-// the only one whose id begins with it. found is false for none. Several are an error that names
-// what they are, in the plural.
+// Pick returns the item that a user names: the one for which is holds or whose id is the word, else
+// the only one whose id begins with the word. found is false if there is none. If several begin
+// with it, the error calls them what, a plural.
 func Pick[T any](items []T, word, what string, id func(item T) string, is func(item T) bool) (picked T, found bool, err error) {
 	var begins []T
 	for _, item := range items {

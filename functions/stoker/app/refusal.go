@@ -104,8 +104,9 @@ var otherLetters = map[string][]string{"n": {"tail", "limit"}, "f": {"follow", "
 // shorthand matches the error of a flag of one letter that a command lacks.
 var shorthand = regexp.MustCompile(`^unknown shorthand flag: '(.)'`)
 
-// shorthandMeant returns the flag that begins with the letter or has it in other tools, or the
-// argument that others give as a flag.
+// shorthandMeant returns a hint for a flag of one letter that the command lacks: the flag that
+// begins with the letter, the one that other tools write so, or the argument FILE that they give as
+// -f.
 func shorthandMeant(cmd *cobra.Command, letter string) string {
 	if _, arguments, _ := strings.Cut(cmd.Use, " "); letter == "f" && strings.HasPrefix(arguments, "FILE") {
 		return "; the file is an argument: `" + cmd.CommandPath() + " FILE`"
@@ -127,7 +128,7 @@ func shorthandMeant(cmd *cobra.Command, letter string) string {
 	return "; did you mean " + meant[0] + "?"
 }
 
-// inPlainWords finds errors of Go's parsers, which don't say what is expected.
+// inPlainWords has replacements for errors of Go's parsers, which don't say what is expected.
 var inPlainWords = []struct {
 	found *regexp.Regexp
 	plain string
@@ -153,6 +154,7 @@ func Plain(refused error) string {
 	return text
 }
 
+// AllCommands returns a command and all commands below it.
 func AllCommands(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, child := range root.Commands() {

@@ -233,8 +233,8 @@ func newPipelinesRollback(a *app.App) *cobra.Command {
 		Annotations:       app.Info{Role: access.Operator}.Annotations(),
 		ValidArgsFunction: a.PipelineNames,
 		Short:             "Apply an earlier revision of a pipeline again",
-		Long: "Applies an earlier revision of a pipeline again, as a new revision, also after the pipeline was removed. Runs that are complete keep\n" +
-			"their own revision. `stoker pipelines show` lists the revisions.",
+		Long: "Applies an earlier revision of a pipeline again, as a new revision, also after the pipeline was removed. A run whose events\n" +
+			"are complete keeps its own revision. `stoker pipelines show` lists the revisions.",
 		Example: "  stoker pipelines rollback penguin 7",
 		Args:    app.Exactly(2, "a pipeline and the number of a revision"),
 		RunE: func(cmd *cobra.Command, args []string) error {
