@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// walk has the browser take steps on a page, and calls functions after some of them: the browser
+// steps has the browser do steps on a page, and calls functions after some of them: the browser
 // does not wait for a function, so a step that depends on it waits by itself. It returns what each
 // step said.
-func (b browser) walk(t *testing.T, url string, steps []string, after map[string]func()) (said []string) {
+func (b browser) steps(t *testing.T, url string, steps []string, after map[string]func()) (said []string) {
 	t.Helper()
 	var args []string
 	for _, step := range steps {
@@ -83,7 +83,7 @@ func TestBrowserTakesKeys(t *testing.T) {
 		"key j", "key Enter", "until location.search.includes('run=run-004')",
 	}
 	want := `"run-004" "run-003" "run-004" true true "q" "jx?0" true true "Compare 1 run"`
-	if got := strings.Join(printedBy(t, steps, b.walk(t, w.url+"/runs", steps, nil)), " "); got != want {
+	if got := strings.Join(printedBy(t, steps, b.steps(t, w.url+"/runs", steps, nil)), " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -107,7 +107,7 @@ func TestBrowserKeepsWhatIsReadInPlace(t *testing.T) {
 		"print document.getElementById('held').hidden", more, "until document.querySelector('tbody tr').dataset.run === 'penguin/run-089'",
 		"print window.shifted < 0.01 || window.shifted", "click .compare", "until location.pathname === '/compare'", "print new URLSearchParams(location.search).getAll('run').join()",
 	}
-	said := b.walk(t, w.url+"/runs", steps, map[string]func(){arrives: func() { w.many(80, 81) }, more: func() { w.many(81, 90) }})
+	said := b.steps(t, w.url+"/runs", steps, map[string]func(){arrives: func() { w.many(80, 81) }, more: func() { w.many(81, 90) }})
 	got := strings.Join(printedBy(t, steps, said), " ")
 	want := `"one arrives" "penguin/run-079" 2 true "more arrive" true "penguin/run-079,penguin/run-078,penguin/run-010"`
 	if got != want {
@@ -127,7 +127,7 @@ func TestBrowserRemembersColumns(t *testing.T) {
 		"click .tools details:last-child summary", "click #usual", "until location.search.includes('columns=usual') && localStorage.getItem('stoker.columns') === null", "go " + w.url + "/runs", heads,
 	}
 	var got []string
-	for _, value := range printedBy(t, steps, b.walk(t, w.url+"/runs", steps, nil)) {
+	for _, value := range printedBy(t, steps, b.steps(t, w.url+"/runs", steps, nil)) {
 		var text string
 		if err := json.Unmarshal([]byte(value), &text); err != nil {
 			t.Fatal(err)

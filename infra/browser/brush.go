@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -70,17 +69,4 @@ func drag(ctx context.Context, from, to place) error {
 		err = left(input.DispatchMouseEvent(input.MouseMoved, from.X+part*(to.X-from.X), from.Y+part*(to.Y-from.Y))).Do(ctx)
 	}
 	return errors.Join(err, left(input.DispatchMouseEvent(input.MouseReleased, to.X, to.Y)).Do(ctx))
-}
-
-// holds waits until an expression of the page holds.
-func holds(expression string) chromedp.Action {
-	return chromedp.ActionFunc(func(ctx context.Context) error {
-		for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			var so bool
-			if err := chromedp.Evaluate(expression, &so).Do(ctx); err == nil && so {
-				return nil
-			}
-		}
-		return fmt.Errorf("it never holds that %s", expression)
-	})
 }

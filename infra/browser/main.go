@@ -5,9 +5,10 @@
 // shown each of some words in turn, or no longer shows those that begin with an exclamation mark.
 // With -press it enters the token, presses a button and reads the page that follows as soon as it
 // shows the word of -watch. With -plain it reads pages with scripts switched off. With -step it
-// takes steps on one page, such as keys (walk). With -brush it chooses ranges on the page of a
-// study. With -evaluate it runs a script on the page, and prints what that returns. With -peers it
-// starts the servers of other tools, and loads pages of theirs and of the console in turn.
+// does steps on one page, such as pressing keys (runSteps). With -brush it chooses ranges on the
+// page of a study. With -evaluate it runs a script on the page, and prints what that returns.
+// With -peers it starts the servers of other tools, and loads pages of theirs and of the console in
+// turn.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-pictures FOLDER [-keep]] [-width PIXELS]... URL...
 //	browser -times N URL...
@@ -78,7 +79,7 @@ func run() error {
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&schemes, "scheme", "light or dark; default both")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
-	flag.Var(&steps, "step", "what to do on the page; several are taken in turn")
+	flag.Var(&steps, "step", "what to do on the page; several are done in turn")
 	flag.Parse()
 	if len(widths) == 0 {
 		widths = numbers{1280}
@@ -103,7 +104,7 @@ func run() error {
 	case *label != "" && len(watch) == 1:
 		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
 	case len(steps) > 0:
-		return walk(ctx, flag.Arg(0), steps, widths[0])
+		return runSteps(ctx, flag.Arg(0), steps, widths[0])
 	case *brushed:
 		return printed(brush(ctx, flag.Arg(0)))
 	case len(watch) > 0:

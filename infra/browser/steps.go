@@ -21,8 +21,8 @@ import (
 // API counts them.
 const shifts = `window.shifted = 0; new PerformanceObserver(list => { for (const s of list.getEntries()) if (!s.hadRecentInput) window.shifted += s.value; }).observe({type: 'layout-shift', buffered: true});`
 
-// walk takes steps on a page, one after the other, and prints the word of each when it is done, or
-// the value that it asks for, as JSON. A step is a verb and the rest of its text:
+// runSteps does steps on a page, one after the other, and prints a line for each when it is done:
+// its verb, or the value that it asks for, as JSON. A step is a verb and the rest of its text:
 //
 //	key j           presses a key, without a field: j, ?, Enter, Escape
 //	write text      presses the keys of a text
@@ -32,7 +32,7 @@ const shifts = `window.shifted = 0; new PerformanceObserver(list => { for (const
 //	print EXPR      prints the value of one
 //	go URL          opens another page
 //	shot FILE       keeps a picture of the window
-func walk(ctx context.Context, url string, steps []string, width int) error {
+func runSteps(ctx context.Context, url string, steps []string, width int) error {
 	heard := listen(ctx)
 	err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false), chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(shifts).Do(ctx)
@@ -43,7 +43,7 @@ func walk(ctx context.Context, url string, steps []string, width int) error {
 	}
 	for _, step := range steps {
 		verb, what, _ := strings.Cut(step, " ")
-		said, err := take(ctx, verb, what)
+		said, err := runStep(ctx, verb, what)
 		if err != nil {
 			return fmt.Errorf("%s: %w", step, err)
 		}
@@ -55,10 +55,10 @@ func walk(ctx context.Context, url string, steps []string, width int) error {
 	return nil
 }
 
-func take(ctx context.Context, verb, what string) (said string, err error) {
+func runStep(ctx context.Context, verb, what string) (said string, err error) {
 	switch said = verb; verb {
 	case "key":
-		err = chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error { return strike(ctx, what) }))
+		err = chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error { return pressKey(ctx, what) }))
 	case "write":
 		err = chromedp.Run(ctx, chromedp.KeyEvent(what))
 	case "click":
@@ -66,7 +66,7 @@ func take(ctx context.Context, verb, what string) (said string, err error) {
 	case "hover":
 		err = hover(ctx, what)
 	case "until":
-		err = until(ctx, what)
+		err = chromedp.Run(ctx, holds(what))
 	case "print":
 		var value any
 		err = chromedp.Run(ctx, chromedp.Evaluate(what, &value))
@@ -85,8 +85,8 @@ func take(ctx context.Context, verb, what string) (said string, err error) {
 	return said, err
 }
 
-// strike presses a key as a keyboard does: what the page prevents is not written.
-func strike(ctx context.Context, key string) error {
+// pressKey presses a key as a keyboard does: the page may prevent what it writes.
+func pressKey(ctx context.Context, key string) error {
 	down := input.DispatchKeyEvent(input.KeyDown).WithKey(key)
 	switch code := map[string]int64{"Enter": 13, "Escape": 27, "Tab": 9}[key]; {
 	case key == "Enter":
@@ -102,15 +102,17 @@ func strike(ctx context.Context, key string) error {
 	return input.DispatchKeyEvent(input.KeyUp).WithKey(key).Do(ctx)
 }
 
-// until waits until an expression holds, through changes of the page.
-func until(ctx context.Context, expression string) (err error) {
-	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		var holds bool
-		if err = chromedp.Run(ctx, chromedp.Evaluate(expression, &holds)); err == nil && holds {
-			return nil
+// holds waits until a JavaScript expression holds, also while the browser opens another page.
+func holds(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			var so bool
+			if err = chromedp.Evaluate(expression, &so).Do(ctx); err == nil && so {
+				return nil
+			}
 		}
-	}
-	return errors.Join(fmt.Errorf("it never holds"), err)
+		return errors.Join(fmt.Errorf("it never holds that %s", expression), err)
+	})
 }
 
 func hover(ctx context.Context, selector string) error {

@@ -1,6 +1,6 @@
 // Charts that readers can look into: values under the pointer, zoom, a logarithmic scale, smoothing, and files of the data and the picture.
 // A page loads this once it has a chart. What is read without it is there already: the server draws the same pictures (package chart).
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colorOf = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const frame = () => new Promise(requestAnimationFrame);
 const svg = (tag, attributes = {}) => { const e = document.createElementNS('http://www.w3.org/2000/svg', tag); for (const k in attributes) e.setAttribute(k, attributes[k]); return e; };
 const button = (text, act) => { const b = document.createElement('button'); b.type = 'button'; b.textContent = text; b.addEventListener('click', act); return b; };
@@ -243,15 +243,15 @@ class Plot {
     const originals = shown.querySelectorAll('*');
     copy.querySelectorAll('*').forEach((e, i) => { const style = getComputedStyle(originals[i]); for (const name of kept) e.setAttribute(name, style.getPropertyValue(name)); e.removeAttribute('class'); });
     const lines = this.chart.lines, across = Math.max(1, Math.floor(width / 180)), whole = height + 34 + 18 * Math.ceil(lines.length / across);
-    const out = svg('svg', { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${width} ${whole}`, width, height: whole, 'font-family': 'sans-serif', 'font-size': 12, fill: colour('--text') });
-    out.append(svg('rect', { width, height: whole, fill: colour('--card') }));
+    const out = svg('svg', { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${width} ${whole}`, width, height: whole, 'font-family': 'sans-serif', 'font-size': 12, fill: colorOf('--text') });
+    out.append(svg('rect', { width, height: whole, fill: colorOf('--card') }));
     const title = svg('text', { x: 12, y: 20, 'font-weight': 600 });
     title.textContent = this.chart.metric + ' by ' + this.chart.axis;
     const body = svg('g', { transform: 'translate(0 28)' });
     body.append(...copy.childNodes);
     out.append(title, body);
     lines.forEach((line, i) => {
-      const x = 12 + 180 * (i % across), y = height + 44 + 18 * Math.floor(i / across), text = svg('text', { x: x + 26, y }), key = svg('line', { x1: x, x2: x + 20, y1: y - 4, y2: y - 4, 'stroke-width': 2, stroke: colour('--' + line.class.split(' ')[0]) });
+      const x = 12 + 180 * (i % across), y = height + 44 + 18 * Math.floor(i / across), text = svg('text', { x: x + 26, y }), key = svg('line', { x1: x, x2: x + 20, y1: y - 4, y2: y - 4, 'stroke-width': 2, stroke: colorOf('--' + line.class.split(' ')[0]) });
       if (line.class.includes('dashed')) key.setAttribute('stroke-dasharray', '5 4');
       text.textContent = line.name.length > 24 ? line.name.slice(0, 23) + '…' : line.name;
       out.append(key, text);
@@ -286,7 +286,7 @@ document.addEventListener('keydown', e => {
 // sized gives a drawing the size of its own units, and the ground of the page's cards. It stays text: a page with this policy parses no style.
 function sized(text) {
   const size = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(text), inUnits = `width="${size[1]}" height="${size[2]}"`;
-  return text.replace('<svg ', `<svg ${inUnits} `).replace('</style>', `</style><rect ${inUnits} fill="${colour('--card')}"/>`);
+  return text.replace('<svg ', `<svg ${inUnits} `).replace('</style>', `</style><rect ${inUnits} fill="${colorOf('--card')}"/>`);
 }
 async function png(text) {
   const image = new Image();

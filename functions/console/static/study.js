@@ -2,7 +2,7 @@
 // them. Without this, drawings are images, and ranges are written into the filter of the table.
 
 const body = document.body, go = address => document.dispatchEvent(new CustomEvent('go', { detail: address }));
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colorOf = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const frame = () => new Promise(requestAnimationFrame);
 const round = v => v === 0 ? '0' : Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.toExponential(2) : String(+v.toPrecision(4));
 
@@ -136,7 +136,7 @@ async function lines(place) {
   painting.set(place, turn);
   canvas.width = place.clientWidth * scale;
   canvas.height = view.svg.viewBox.baseVal.height * view.unit * scale;
-  const pen = canvas.getContext('2d'), low = colour('--shade-low'), high = colour('--shade-high'), shades = parsed(place);
+  const pen = canvas.getContext('2d'), low = colorOf('--shade-low'), high = colorOf('--shade-high'), shades = parsed(place);
   const many = shades.reduce((n, shade) => n + shade.length, 0) > 300, some = brushes.size > 0;
   const places = view.at.map((_, i) => i).filter(i => view.at[i] != null);
   pen.scale(view.unit * scale, view.unit * scale);
@@ -146,7 +146,7 @@ async function lines(place) {
       for (let from = 0; from < all.length; from += linesPerFrame) {
         await frame();
         if (!place.isConnected || painting.get(place) !== turn) return;
-        pen.strokeStyle = inside ? `color-mix(in oklab, ${high} ${Math.round(6 + 94 * strong)}%, ${low})` : colour('--line');
+        pen.strokeStyle = inside ? `color-mix(in oklab, ${high} ${Math.round(6 + 94 * strong)}%, ${low})` : colorOf('--line');
         pen.globalAlpha = !inside ? 0.25 : many && !some ? 0.12 + 0.6 * strong ** 3 : 0.3 + 0.7 * strong;
         pen.lineWidth = many ? 0.6 : 1.1;
         pen.beginPath();
