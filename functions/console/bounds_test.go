@@ -46,7 +46,7 @@ func TestAWrongConfusionMatrixIsReadOnce(t *testing.T) {
 		w.shelve(file, text)
 		w.publish(ready("monday"), withLog(trained("monday")))
 		w.sees("/run?pipeline=penguin&run=monday", "The confusion matrix can&#39;t be read")
-		if _, there := w.confusions.look(file); !there {
+		if _, there := w.confusions.get(file); !there {
 			t.Errorf("%s is not kept", text)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPartsOfAPageAreNotKeptForLong(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		p, _ := s.book.look(pageKey(r.URL, false))
+		p, _ := s.cache.get(pageKey(r.URL, false))
 		for _, kept := range []int{1, 0} {
 			p.mu.Lock()
 			if len(p.list) != kept {

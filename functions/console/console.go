@@ -56,23 +56,23 @@ type Options struct {
 type Console struct {
 	opts    Options
 	model   *model
-	studies *studyBook
-	curves  *curveBook
-	logs    *logBook
+	studies *studyReader
+	curves  *curveReader
+	logs    *logReader
 	workers *workers.Watch
 	queues  *poll[[]events.QueueState]
 	running *poll[[]summary] // studies
 	// What the first page shows of runs.
-	overview *overview.Book
+	overview *overview.Cache
 	pages    *template.Template
 	shared   *shared
-	sparks   *sparkBook
+	sparks   *sparkReader
 	batches  *batches
-	sources  *book[revisionKey, *sourceView]
+	sources  *cache[revisionKey, *sourceView]
 	// Confusion matrices by address, and configurations of runs that have ended.
-	confusions *book[string, *confusionView]
-	configured *book[key, map[string]string]
-	made       *book[string, lineage.Made]
+	confusions *cache[string, *confusionView]
+	configured *cache[key, map[string]string]
+	made       *cache[string, lineage.Made]
 	previews   chan struct{} // has an item for each preview that is being made
 	handler    http.Handler
 
@@ -101,17 +101,17 @@ func New(opts Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyBook(opts.Bus), curves: newCurveBook(opts.Store), pages: pages}
-	c.batches, c.sources = newBatches(), newBook[revisionKey, *sourceView](maxSources)
+	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyReader(opts.Bus), curves: newCurveReader(opts.Store), pages: pages}
+	c.batches, c.sources = newBatches(), newCache[revisionKey, *sourceView](maxSources)
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
-	c.sparks = newSparkBook(c.curves.read, c.redraw)
-	c.confusions, c.configured = newBook[string, *confusionView](maxLogged), newBook[key, map[string]string](maxLogged)
-	c.made = newBook[string, lineage.Made](maxLogged)
+	c.sparks = newSparkReader(c.curves.read, c.redraw)
+	c.confusions, c.configured = newCache[string, *confusionView](maxLogged), newCache[key, map[string]string](maxLogged)
+	c.made = newCache[string, lineage.Made](maxLogged)
 	c.previews = make(chan struct{}, maxPreviews)
-	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewBook(min(overviewFresh, opts.Quietest))
+	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewCache(min(overviewFresh, opts.Quietest))
 	c.queues, c.running = newPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), newPoll(opts.Now, c.runningStudies)
-	c.logs = newLogBook(opts.Bus, 2*opts.Quietest, opts.Now)
+	c.logs = newLogReader(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))
 	return c, nil

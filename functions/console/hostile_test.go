@@ -72,8 +72,8 @@ func (longLog) JobLog(context.Context, string, string, string) iter.Seq2[events.
 
 func TestALineOfTenMillionBytesIsCut(t *testing.T) {
 	t.Parallel()
-	book := newLogBook(longLog{bustest.NewMemory(0)}, time.Second, time.Now)
-	text, err := book.end(t.Context(), job{key{Pipeline: "penguin", Run: "monday"}, "j"})
+	logs := newLogReader(longLog{bustest.NewMemory(0)}, time.Second, time.Now)
+	text, err := logs.end(t.Context(), job{key{Pipeline: "penguin", Run: "monday"}, "j"})
 	if err != nil || len(text) > maxTail || text == "" {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}

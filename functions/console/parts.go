@@ -26,7 +26,7 @@ type parts struct {
 type shared struct {
 	fresh time.Duration
 	now   func() time.Time
-	book  *book[string, *sharedPage]
+	cache *cache[string, *sharedPage]
 }
 
 // sharedPage is a page as it was made last.
@@ -41,13 +41,13 @@ type sharedPage struct {
 const maxShared = 64
 
 func newShared(fresh time.Duration, now func() time.Time) *shared {
-	return &shared{fresh: fresh, now: now, book: newBook[string, *sharedPage](maxShared)}
+	return &shared{fresh: fresh, now: now, cache: newCache[string, *sharedPage](maxShared)}
 }
 
 // parts returns those of the requested page. Clients that may act see another page than those that
 // may not. An error is not shared.
 func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
-	p := s.book.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
+	p := s.cache.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if age := s.now().Sub(p.made); !p.made.IsZero() && age >= 0 && age < s.fresh {

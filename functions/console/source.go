@@ -49,7 +49,7 @@ const maxSources = 64
 // sourceAt returns the file of a revision.
 func (c *Console) sourceAt(ctx context.Context, name string, number uint64) (*sourceView, error) {
 	k := revisionKey{name, number}
-	if known, there := c.sources.look(k); there {
+	if known, there := c.sources.get(k); there {
 		return known, nil
 	}
 	r, err := dispatch.RevisionOf(ctx, c.opts.Bus, name, number)
@@ -57,6 +57,6 @@ func (c *Console) sourceAt(ctx context.Context, name string, number uint64) (*so
 		return nil, err
 	}
 	v := sourceViewOf(r)
-	c.sources.note(k, v)
+	c.sources.put(k, v)
 	return v, nil
 }

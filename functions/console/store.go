@@ -15,11 +15,11 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// curveBook reads the curves of runs that have ended from their run logs.
-type curveBook struct {
+// curveReader reads the curves of runs that have ended from their run logs.
+type curveReader struct {
 	store storage.Store
 	mu    sync.Mutex // one reader at a time
-	book  *book[string, logged]
+	cache *cache[string, logged]
 }
 
 // logged is the content of a run's log.
@@ -36,36 +36,36 @@ const (
 	maxLogTags  = 60
 )
 
-func newCurveBook(store storage.Store) *curveBook {
-	return &curveBook{store: store, book: newBook[string, logged](maxLogged)}
+func newCurveReader(store storage.Store) *curveReader {
+	return &curveReader{store: store, cache: newCache[string, logged](maxLogged)}
 }
 
 // read returns the metrics of the event files at an address, by step if they were logged by step,
 // else by epoch.
-func (b *curveBook) read(ctx context.Context, address string) logged {
-	if found, there := b.book.look(address); there {
+func (r *curveReader) read(ctx context.Context, address string) logged {
+	if found, there := r.cache.get(address); there {
 		return found
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if found, there := b.book.look(address); there {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found, there := r.cache.get(address); there {
 		return found
 	}
-	found, err := b.load(ctx, address)
+	found, err := r.load(ctx, address)
 	if err != nil {
 		// Not cached: the error may be transient.
 		return logged{note: "The run's log can't be read: " + err.Error()}
 	}
-	b.book.note(address, found)
+	r.cache.put(address, found)
 	return found
 }
 
-func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
+func (r *curveReader) load(ctx context.Context, address string) (logged, error) {
 	folder, err := storage.ParseRef(address)
 	if err != nil {
 		return logged{}, err
 	}
-	files, size, err := eventFiles(ctx, b.store, folder)
+	files, size, err := eventFiles(ctx, r.store, folder)
 	if err != nil {
 		return logged{}, err
 	}
@@ -74,7 +74,7 @@ func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
 	}
 	log := &tfevents.Log{}
 	for _, file := range files {
-		if err := b.readFile(ctx, log, folder, file); err != nil {
+		if err := r.readFile(ctx, log, folder, file); err != nil {
 			return logged{}, err
 		}
 	}
@@ -94,12 +94,12 @@ func eventFiles(ctx context.Context, store storage.Store, folder storage.Ref) (f
 	return files, size, nil
 }
 
-func (b *curveBook) readFile(ctx context.Context, log *tfevents.Log, folder storage.Ref, file storage.Object) error {
+func (r *curveReader) readFile(ctx context.Context, log *tfevents.Log, folder storage.Ref, file storage.Object) error {
 	below, ok := file.Ref.Below(folder)
 	if !ok {
 		return nil
 	}
-	body, _, err := b.store.Open(ctx, file.Ref, file.ETag)
+	body, _, err := r.store.Open(ctx, file.Ref, file.ETag)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, svg) // the client may be gone
 }
 
-// names reports whether the study has what a drawing is of, so that clients can't fill the book
+// names reports whether the study has what a drawing is of, so that clients can't fill the cache
 // with names of their own.
 func (d drawnStudy) names(kind, x, y string) bool {
 	has := func(list []*chart.Dimension, name string) bool {

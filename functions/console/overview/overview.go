@@ -1,6 +1,6 @@
 // Package overview computes what the console's first page shows of runs: those that are active,
-// what waits for workers, and what the last 24 hours brought. Book keeps that for all readers, so
-// that the index is read once for each change, and not for each request. Read Overview first.
+// what waits for workers, and what the last 24 hours brought. A Cache keeps that for all readers,
+// so that the index is read once for each change, and not for each request. Read Overview first.
 package overview
 
 import (
@@ -106,8 +106,8 @@ func (o *Overview) ended(one runs.Summary, count func(*Hour)) {
 	count(&o.Hours[min(int(one.Updated.Sub(o.Since)/time.Hour), Hours-1)])
 }
 
-// Book keeps the last overview. It is safe for concurrent use.
-type Book struct {
+// Cache keeps the last overview. It is safe for concurrent use.
+type Cache struct {
 	fresh time.Duration
 
 	mu      sync.Mutex // one goroutine computes it at a time
@@ -117,20 +117,20 @@ type Book struct {
 	reasons reasons
 }
 
-// NewBook returns a Book whose overview is at most so old while the index changes.
-func NewBook(fresh time.Duration) *Book { return &Book{fresh: fresh, reasons: reasons{}} }
+// NewCache returns a Cache whose overview is at most so old while the index changes.
+func NewCache(fresh time.Duration) *Cache { return &Cache{fresh: fresh, reasons: reasons{}} }
 
 // Read returns the overview of the index of w.
-func (b *Book) Read(w *runs.Watch, now time.Time) Overview {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (c *Cache) Read(w *runs.Watch, now time.Time) Overview {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	version := w.Version()
-	age := now.Sub(b.at)
-	same := version == b.version && b.last.Since.Equal(sinceOf(now))
-	if !b.at.IsZero() && (same || age >= 0 && age < b.fresh) {
-		return b.last
+	age := now.Sub(c.at)
+	same := version == c.version && c.last.Since.Equal(sinceOf(now))
+	if !c.at.IsZero() && (same || age >= 0 && age < c.fresh) {
+		return c.last
 	}
-	w.View(func(x *runs.Index) { b.last = of(x, now, b.reasons) })
-	b.version, b.at = version, now
-	return b.last
+	w.View(func(x *runs.Index) { c.last = of(x, now, c.reasons) })
+	c.version, c.at = version, now
+	return c.last
 }

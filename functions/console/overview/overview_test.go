@@ -122,9 +122,9 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-func TestABookComputesAnOverviewOncePerChange(t *testing.T) {
+func TestACacheComputesAnOverviewOncePerChange(t *testing.T) {
 	t.Parallel()
-	w, book := runs.NewWatch(nil, 100), overview.NewBook(time.Second)
+	w, cache := runs.NewWatch(nil, 100), overview.NewCache(time.Second)
 	end := func(run string) {
 		w.Change(func(x *runs.Index) {
 			x.ApplyEvent(events.Recorded{Event: events.Event{Pipeline: "p", Run: run, Data: &events.ModelTrained{}}, Message: events.Message{Sequence: 1, Stored: now}})
@@ -145,7 +145,7 @@ func TestABookComputesAnOverviewOncePerChange(t *testing.T) {
 		{"by a clock that went back", 0, func() {}, 2},
 	} {
 		step.do()
-		if got := book.Read(w, now.Add(step.after)); got.Trained != step.want {
+		if got := cache.Read(w, now.Add(step.after)); got.Trained != step.want {
 			t.Errorf("%s: %d trained, want %d", step.what, got.Trained, step.want)
 		}
 	}

@@ -135,7 +135,7 @@ func TestPagesOfOneRunShareWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w, module := monday(t)
 	now := time.Unix(1000, 0)
-	logs := newLogBook(w.bus, time.Second, func() time.Time { return now })
+	logs := newLogReader(w.bus, time.Second, func() time.Time { return now })
 	look := func() string {
 		t.Helper()
 		text, err := logs.end(t.Context(), job{key{Pipeline: "penguin", Run: "monday"}, module.report.Job})

@@ -17,9 +17,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/console/chart"
 )
 
-// book caches the answers to the last few expensive queries. It is safe for concurrent use, and
+// cache keeps the answers to the last few expensive queries. It is safe for concurrent use, and
 // takes constant time however many answers it has.
-type book[K comparable, V any] struct {
+type cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	most    int
 	answers map[K]*list.Element // of answer
@@ -31,53 +31,53 @@ type answer[K comparable, V any] struct {
 	value V
 }
 
-func newBook[K comparable, V any](most int) *book[K, V] {
-	return &book[K, V]{most: most, answers: map[K]*list.Element{}, order: list.New()}
+func newCache[K comparable, V any](most int) *cache[K, V] {
+	return &cache[K, V]{most: most, answers: map[K]*list.Element{}, order: list.New()}
 }
 
 // entry returns the value for k; if there is none, open makes it.
-func (b *book[K, V]) entry(k K, open func() V) V {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v, there := b.get(k)
+func (c *cache[K, V]) entry(k K, open func() V) V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, there := c.find(k)
 	if !there {
 		v = open()
-		b.put(k, v)
+		c.store(k, v)
 	}
 	return v
 }
 
-func (b *book[K, V]) look(k K) (V, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.get(k)
+func (c *cache[K, V]) get(k K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(k)
 }
 
-func (b *book[K, V]) note(k K, v V) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.put(k, v)
+func (c *cache[K, V]) put(k K, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.store(k, v)
 }
 
-// get returns the value for k, if there is one. The caller holds mu.
-func (b *book[K, V]) get(k K) (v V, there bool) {
-	at, there := b.answers[k]
+// find returns the value for k, if there is one. The caller holds mu.
+func (c *cache[K, V]) find(k K) (v V, there bool) {
+	at, there := c.answers[k]
 	if !there {
 		return v, false
 	}
-	b.order.MoveToBack(at)
+	c.order.MoveToBack(at)
 	return at.Value.(answer[K, V]).value, true
 }
 
-// put stores v for k, and drops the least recently used value. The caller holds mu.
-func (b *book[K, V]) put(k K, v V) {
-	if at, there := b.answers[k]; there {
-		b.order.Remove(at)
+// store stores v for k, and drops the least recently used value. The caller holds mu.
+func (c *cache[K, V]) store(k K, v V) {
+	if at, there := c.answers[k]; there {
+		c.order.Remove(at)
 	}
-	b.answers[k] = b.order.PushBack(answer[K, V]{k, v})
-	if b.order.Len() > b.most {
-		oldest := b.order.Remove(b.order.Front()).(answer[K, V])
-		delete(b.answers, oldest.key)
+	c.answers[k] = c.order.PushBack(answer[K, V]{k, v})
+	if c.order.Len() > c.most {
+		oldest := c.order.Remove(c.order.Front()).(answer[K, V])
+		delete(c.answers, oldest.key)
 	}
 }
 
@@ -86,13 +86,13 @@ type jobLogger interface {
 	JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error]
 }
 
-// logBook has the ends of the logs of running jobs. All pages of one job share what was read while
-// it is fresh, so that many pages cause no more requests than one.
-type logBook struct {
+// logReader reads the ends of the logs of running jobs. All pages of one job share what was read
+// while it is fresh, so that many pages cause no more requests than one.
+type logReader struct {
 	bus   jobLogger // nil: this bus keeps no logs
 	fresh time.Duration
 	now   func() time.Time
-	book  *book[job, *liveLog]
+	cache *cache[job, *liveLog]
 }
 
 // job identifies a job.
@@ -111,30 +111,30 @@ type liveLog struct {
 // maxLiveLogs is the number of jobs whose ends are kept: 2 MiB in all.
 const maxLiveLogs = 64
 
-func newLogBook(bus events.Bus, fresh time.Duration, now func() time.Time) *logBook {
+func newLogReader(bus events.Bus, fresh time.Duration, now func() time.Time) *logReader {
 	keeps, _ := bus.(jobLogger)
-	return &logBook{bus: keeps, fresh: fresh, now: now, book: newBook[job, *liveLog](maxLiveLogs)}
+	return &logReader{bus: keeps, fresh: fresh, now: now, cache: newCache[job, *liveLog](maxLiveLogs)}
 }
 
 // end returns the last output of a job, at most maxTail bytes; "" if no output is known.
-func (b *logBook) end(ctx context.Context, of job) (string, error) {
-	if b.bus == nil || of.id == "" {
+func (r *logReader) end(ctx context.Context, of job) (string, error) {
+	if r.bus == nil || of.id == "" {
 		return "", nil
 	}
-	log := b.book.entry(of, func() *liveLog { return &liveLog{} })
+	log := r.cache.entry(of, func() *liveLog { return &liveLog{} })
 	log.mu.Lock()
 	defer log.mu.Unlock()
-	if !log.read.IsZero() && b.now().Sub(log.read) < b.fresh {
+	if !log.read.IsZero() && r.now().Sub(log.read) < r.fresh {
 		return log.text, nil
 	}
 	var tail logTail
-	for p, err := range b.bus.JobLog(ctx, of.Pipeline, of.Run, of.id) {
+	for p, err := range r.bus.JobLog(ctx, of.Pipeline, of.Run, of.id) {
 		if err != nil {
 			return "", err
 		}
 		tail.add(p)
 	}
-	log.text, log.read = tail.end(), b.now()
+	log.text, log.read = tail.end(), r.now()
 	return log.text, nil
 }
 
@@ -178,13 +178,12 @@ func (t *logTail) end() string {
 	return strings.ToValidUTF8(text, "") // one line without an end
 }
 
-// sparkBook has pictures of the loss of runs that have ended, of the size of a word. They are read
-// from run logs, one after another and in the background: a list of runs shows each when it is
-// ready.
-type sparkBook struct {
+// sparkReader draws the loss of runs that have ended, in the size of a word. It reads run logs one
+// after another in the background: a list of runs shows each picture when it is ready.
+type sparkReader struct {
 	read    func(ctx context.Context, address string) logged
-	came    func()
-	book    *book[string, template.HTML]
+	drawn   func() // called when a picture is ready
+	cache   *cache[string, template.HTML]
 	mu      sync.Mutex
 	waiting []string // addresses to read, the most recently requested last
 	more    chan struct{}
@@ -195,58 +194,58 @@ const (
 	maxWaiting = 4 * runsPerPage // older requests are dropped
 )
 
-func newSparkBook(read func(context.Context, string) logged, came func()) *sparkBook {
-	return &sparkBook{read: read, came: came, book: newBook[string, template.HTML](maxSparks), more: make(chan struct{}, 1)}
+func newSparkReader(read func(context.Context, string) logged, drawn func()) *sparkReader {
+	return &sparkReader{read: read, drawn: drawn, cache: newCache[string, template.HTML](maxSparks), more: make(chan struct{}, 1)}
 }
 
 // of returns the picture of a run log; "" if it has not been read yet.
-func (b *sparkBook) of(address string) template.HTML {
-	if picture, there := b.book.look(address); there {
+func (r *sparkReader) of(address string) template.HTML {
+	if picture, there := r.cache.get(address); there {
 		return picture
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if slices.Contains(b.waiting, address) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.waiting, address) {
 		return ""
 	}
-	b.waiting = append(b.waiting, address)
-	b.waiting = b.waiting[max(0, len(b.waiting)-maxWaiting):]
+	r.waiting = append(r.waiting, address)
+	r.waiting = r.waiting[max(0, len(r.waiting)-maxWaiting):]
 	select {
-	case b.more <- struct{}{}:
+	case r.more <- struct{}{}:
 	default:
 	}
 	return ""
 }
 
 // run reads requested logs until ctx ends. If one is unreadable, the next page requests it again.
-func (b *sparkBook) run(ctx context.Context) {
+func (r *sparkReader) run(ctx context.Context) {
 	for {
-		address, any := b.next()
+		address, any := r.next()
 		if !any {
 			select {
 			case <-ctx.Done():
 				return
-			case <-b.more:
+			case <-r.more:
 			}
 			continue
 		}
-		log := b.read(ctx, address)
+		log := r.read(ctx, address)
 		if ctx.Err() != nil {
 			return
 		}
-		b.book.note(address, sparkOf(log.charts))
-		b.came()
+		r.cache.put(address, sparkOf(log.charts))
+		r.drawn()
 	}
 }
 
-func (b *sparkBook) next() (string, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.waiting) == 0 {
+func (r *sparkReader) next() (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
 		return "", false
 	}
-	address := b.waiting[0]
-	b.waiting = b.waiting[1:]
+	address := r.waiting[0]
+	r.waiting = r.waiting[1:]
 	return address, true
 }
 

@@ -15,16 +15,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
-// studyBook reads studies, and of each only what is new since the last read.
-type studyBook struct {
+// studyReader reads studies, and of each only what is new since the last read.
+type studyReader struct {
 	log    events.StudyLog
-	mu     sync.Mutex // one reader at a time: the others find the result in the book
-	whole  *book[events.Study, studies.State]
-	digest *book[events.Study, summary]
+	mu     sync.Mutex // one reader at a time: the others find the result in the cache
+	whole  *cache[events.Study, studies.State]
+	digest *cache[events.Study, summary]
 
-	drawing  sync.Mutex // one goroutine computes a study: the others find the result in the book
-	drawn    *book[events.Study, drawnStudy]
-	pictures *book[string, string]
+	drawing  sync.Mutex // one goroutine computes a study: the others find the result in the cache
+	drawn    *cache[events.Study, drawnStudy]
+	pictures *cache[string, string]
 }
 
 // drawnStudy is a study at an entry of its log, with what its drawings share.
@@ -59,55 +59,55 @@ type summary struct {
 	Requests   []string
 }
 
-func newStudyBook(log events.StudyLog) *studyBook {
-	return &studyBook{
-		log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries),
-		drawn: newBook[events.Study, drawnStudy](maxStudies), pictures: newBook[string, string](maxPictures),
+func newStudyReader(log events.StudyLog) *studyReader {
+	return &studyReader{
+		log: log, whole: newCache[events.Study, studies.State](maxStudies), digest: newCache[events.Study, summary](maxSummaries),
+		drawn: newCache[events.Study, drawnStudy](maxStudies), pictures: newCache[string, string](maxPictures),
 	}
 }
 
 // read returns a study as it is now; events.ErrNotFound if it was not begun.
-func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	state, _ := b.whole.look(name)
+func (r *studyReader) read(ctx context.Context, name events.Study) (studies.State, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state, _ := r.whole.get(name)
 	state.Name = name
-	state, err := studies.ReadOn(ctx, b.log, state)
+	state, err := studies.ReadOn(ctx, r.log, state)
 	if err != nil {
 		return state, err
 	}
 	if state.After == 0 {
 		return state, events.ErrNotFound
 	}
-	b.whole.note(name, state)
+	r.whole.put(name, state)
 	return state, nil
 }
 
 // draw returns a study as it is now. What its drawings share is computed once for each version of
 // it.
-func (b *studyBook) draw(ctx context.Context, name events.Study) (drawnStudy, error) {
-	state, err := b.read(ctx, name)
+func (r *studyReader) draw(ctx context.Context, name events.Study) (drawnStudy, error) {
+	state, err := r.read(ctx, name)
 	if err != nil {
 		return drawnStudy{}, err
 	}
-	b.drawing.Lock()
-	defer b.drawing.Unlock()
-	if d, there := b.drawn.look(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
+	r.drawing.Lock()
+	defer r.drawing.Unlock()
+	if d, there := r.drawn.get(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
 		return d, nil
 	}
 	d := drawnStudy{state, chart.NewStudy(state.Study)}
-	b.drawn.note(name, d)
+	r.drawn.put(name, d)
 	return d, nil
 }
 
 // picture returns a drawing of a study, which is made once for each version of it.
-func (b *studyBook) picture(d drawnStudy, kind string, make func() string) string {
+func (r *studyReader) picture(d drawnStudy, kind string, make func() string) string {
 	key := d.Name.Pipeline + " " + d.Name.ID + " " + d.version() + " " + kind
-	if svg, there := b.pictures.look(key); there {
+	if svg, there := r.pictures.get(key); there {
 		return svg
 	}
 	svg := make()
-	b.pictures.note(key, svg)
+	r.pictures.put(key, svg)
 	return svg
 }
 
@@ -118,20 +118,20 @@ func (d drawnStudy) version() string {
 
 // list returns a line for each study, the most recently grown first. Logs that have not grown are
 // not read again.
-func (b *studyBook) list(ctx context.Context, pipeline string) ([]summary, error) {
+func (r *studyReader) list(ctx context.Context, pipeline string) ([]summary, error) {
 	var list []summary
-	for newest, err := range b.log.Studies(ctx, pipeline) {
+	for newest, err := range r.log.Studies(ctx, pipeline) {
 		if err != nil {
 			return nil, err
 		}
-		line, there := b.digest.look(newest.Study)
+		line, there := r.digest.get(newest.Study)
 		if !there || line.After != newest.Sequence {
-			state, err := studies.Read(ctx, b.log, newest.Study)
+			state, err := studies.Read(ctx, r.log, newest.Study)
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			line = summarize(state, newest.Sequence, err)
-			b.digest.note(newest.Study, line)
+			r.digest.put(newest.Study, line)
 		}
 		line.Grown = newest.Stored
 		list = append(list, line)
@@ -181,19 +181,19 @@ func studyState(s *tune.Study) string {
 }
 
 // ofJob finds the study of a tune job among the listed ones.
-func (b *studyBook) ofJob(ctx context.Context, pipeline, job string) (events.Study, bool) {
+func (r *studyReader) ofJob(ctx context.Context, pipeline, job string) (events.Study, bool) {
 	if job == "" {
 		return events.Study{}, false
 	}
-	name, err := studies.OfJob(ctx, b.log, pipeline, job)
+	name, err := studies.OfJob(ctx, r.log, pipeline, job)
 	return name, err == nil || !errors.Is(err, events.ErrNotFound) && name.ID != ""
 }
 
 // at finds the study whose outcome is at an address.
-func (b *studyBook) at(ctx context.Context, pipeline, address string) (events.Study, bool) {
+func (r *studyReader) at(ctx context.Context, pipeline, address string) (events.Study, bool) {
 	if address == "" {
 		return events.Study{}, false
 	}
-	name, err := studies.At(ctx, b.log, pipeline, address)
+	name, err := studies.At(ctx, r.log, pipeline, address)
 	return name, err == nil
 }
