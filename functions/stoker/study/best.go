@@ -25,7 +25,7 @@ func newStudiesBest(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "best STUDY",
 		Annotations: app.Info{Role: access.Console, Output: app.List, With: "STUDY",
-			Always: "trial status best score tries values", Optional: "job attempt step parent from epochs bracket round iteration stopped breaks_constraints started ended seconds metrics message",
+			Always: "trial status best score tries values", Optional: "job attempt worker step parent from epochs bracket round iteration stopped breaks_constraints started ended seconds metrics message",
 		}.Annotations(),
 		Short: "Show the best trial of a study",
 		Long: "Shows the best trial of a study so far. A study with several objectives may have more than one: those that no other\n" +
