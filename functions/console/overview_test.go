@@ -104,6 +104,10 @@ func TestTheOverviewShowsWhatRuns(t *testing.T) {
 	if strings.Contains(body, "Studies that run") || !strings.Contains(body, `<a href="/" aria-current="page">Overview</a>`) {
 		t.Errorf("an empty bus:\n%s", body)
 	}
+	w.report(exampleWorker("gpu-node-1", 2, "gpu"))
+	if body = w.sees("/", "gpu-node-1", "Nothing has happened here yet"); strings.Contains(body, "Start a worker") {
+		t.Errorf("a worker, and nothing else:\n%s", body)
+	}
 	w.apply(penguin)
 	w.publish(ready("queued"))
 	w.dispatched()

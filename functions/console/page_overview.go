@@ -21,7 +21,7 @@ import (
 // overviewView is the first page.
 type overviewView struct {
 	overview.Overview
-	Empty       bool // the bus has no run, no pipeline and no worker
+	Empty       bool // the bus has no run and no pipeline
 	Tiles       []tile
 	Running     []runningLine
 	RunningURL  template.URL
@@ -113,7 +113,7 @@ func (c *Console) overviewView(ctx context.Context) overviewView {
 	view.tiles(here)
 	pipelines := 0
 	c.model.View(func(x *runs.Index) { pipelines = len(c.model.pipelines(x)) })
-	view.Empty = pipelines == 0 && len(here) == 0
+	view.Empty = pipelines == 0
 	return view
 }
 
