@@ -21,13 +21,14 @@ func nested(levels int) []byte {
 	return []byte(strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels))
 }
 
-func TestNestedJSONIsShownInNoTime(t *testing.T) {
+func TestNestedJSONIsShownToADepth(t *testing.T) {
 	t.Parallel()
-	text, begun := nested(9000), time.Now()
-	settings := map[string]string{}
+	text, settings := nested(9000), map[string]string{}
 	flattenJSON(settings, "", text)
-	if took := time.Since(begun); took > 3*time.Second || len(settings) != 1 {
-		t.Errorf("%d settings in %s", len(settings), took)
+	for name := range settings {
+		if depth := strings.Count(name, "."); depth > maxNesting || len(settings) != 1 {
+			t.Errorf("%d settings, one of %d levels", len(settings), depth)
+		}
 	}
 	if body := bodyText(events.Message{Body: text}); len(body) > 2*len(text) {
 		t.Errorf("%d bytes of %d", len(body), len(text))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 )
@@ -64,15 +63,11 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// Filters of lists mask the errors of thousands of runs.
-func TestTextsWithoutSecretsTakeLittleTime(t *testing.T) {
-	t.Parallel()
+// Filters of lists mask the errors of thousands of runs: a text that can't hold a secret is returned
+// as it is, without a copy.
+func TestTextsWithoutSecretsAreNotCopied(t *testing.T) {
 	text := strings.Repeat("stage s3://bkt/key: object changed while it was read; ", 80)
-	begun := time.Now()
-	for range 5000 {
-		mask.Text(text)
-	}
-	if took := time.Since(begun); took > 3*time.Second {
-		t.Errorf("%s for 5000 texts of %d bytes", took, len(text))
+	if copies := testing.AllocsPerRun(100, func() { mask.Text(text) }); copies != 0 {
+		t.Errorf("%v allocations", copies)
 	}
 }
