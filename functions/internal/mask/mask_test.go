@@ -63,8 +63,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// Filters of lists mask the errors of thousands of runs: a text that can't hold a secret is returned
-// as it is, without a copy.
+// Filters of lists mask the errors of thousands of runs: a text that can't hold a secret is
+// returned as it is, without a copy.
 func TestTextsWithoutSecretsAreNotCopied(t *testing.T) {
 	text := strings.Repeat("stage s3://bkt/key: object changed while it was read; ", 80)
 	if copies := testing.AllocsPerRun(100, func() { mask.Text(text) }); copies != 0 {

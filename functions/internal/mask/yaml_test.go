@@ -54,8 +54,8 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// A line of a foreign file may have thousands of values that all end with the line. If the work grew
-// with the square of their number, this would not end within the time of a test.
+// A line of a foreign file may have thousands of values that all end with the line. If the work
+// grew with the square of their number, this would not end within the time of a test.
 func TestAVeryLongLineIsMasked(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{secret: 1 " + strings.Repeat("#secret:hunter2 ", 60_000), "{" + strings.Repeat("secret:1 # secret:hunter2 ", 30_000), strings.Repeat("dsn:hunter2,", 100_000)} {
