@@ -153,9 +153,10 @@ var rules = archtest.Rules{
 		"functions/runs/studies/studiestest": {Imports: "events", TestOnly: true},
 		"functions/console/chart":            {Imports: "compute/tune compute/tune/report compute/tune/space functions/runs/lineage"},
 		// What the console's first page shows of runs.
+		"functions/console/cache":    {},
 		"functions/console/overview": {Imports: "functions/admin/replay functions/internal/filter functions/internal/mask functions/runs functions/runs/workers", TestImports: "events functions/runs/list"},
 		"functions/console/preview":  {Imports: "compute/tfevents functions/admin/inspect functions/internal/mask", TestImports: "compute/data/tfrecord"},
-		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/admin/inspect functions/console/chart functions/console/overview functions/console/preview functions/dispatch " +
+		"functions/console": {Imports: "compute/tfevents compute/tune compute/tune/report compute/tune/space events storage functions/admin/inspect functions/console/cache functions/console/chart functions/console/overview functions/console/preview functions/dispatch " +
 			"functions/runs/lineage functions/internal/filter functions/internal/mask functions/internal/peer functions/internal/spelling functions/pipeline functions/dispatch/join functions/admin/replay functions/runs functions/runs/list functions/runs/submit functions/runs/studies functions/runs/workers",
 			TestImports: "functions/internal/peer/peertest compute/data/tfrecord"},
 		"functions/stoker": {Imports: "*"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/overview"
 	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/runs/workers"
@@ -47,7 +48,7 @@ func TestAWrongConfusionMatrixIsReadOnce(t *testing.T) {
 		w.shelve(file, text)
 		w.publish(ready("monday"), withLog(trained("monday")))
 		w.sees("/run?pipeline=penguin&run=monday", "The confusion matrix can&#39;t be read")
-		if _, there := w.confusions.get(file); !there {
+		if _, there := w.confusions.Get(file); !there {
 			t.Errorf("%s is not kept", text)
 		}
 	}
@@ -69,7 +70,7 @@ func TestQueuesThatWorkersNameAreBounded(t *testing.T) {
 		here = append(here, workers.Worker{WorkerHeartbeat: events.WorkerHeartbeat{WorkerStatus: one}, Presence: events.WorkerAlive})
 	}
 	view := overviewView{Overview: overview.Overview{Queued: []overview.Queued{{Queue: workers.Queue{Function: "train", Class: "z"}, Runs: 3}}}}
-	view.addQueues(polled[[]events.QueueState]{}, here)
+	view.addQueues(cache.Polled[[]events.QueueState]{}, here)
 	if len(view.Queues) > 100 || !view.Queues[len(view.Queues)-1].Stuck() {
 		t.Errorf("%d queues, the last one is %+v", len(view.Queues), view.Queues[len(view.Queues)-1])
 	}
@@ -86,7 +87,7 @@ func TestPartsOfAPageAreNotKeptForLong(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		p, _ := s.cache.get(pageKey(r.URL, false))
+		p, _ := s.cache.Get(pageKey(r.URL, false))
 		for _, kept := range []int{1, 0} {
 			p.mu.Lock()
 			if len(p.list) != kept {

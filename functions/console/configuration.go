@@ -93,7 +93,7 @@ func (c *Console) addConfiguration(ctx context.Context, view *runView) {
 
 // madeAt returns how Stoker made an artifact, which never changes.
 func (c *Console) madeAt(ctx context.Context, address string) (lineage.Made, error) {
-	if known, there := c.made.get(address); there {
+	if known, there := c.made.Get(address); there {
 		return known, nil
 	}
 	if _, err := c.ours(address); err != nil {
@@ -101,7 +101,7 @@ func (c *Console) madeAt(ctx context.Context, address string) (lineage.Made, err
 	}
 	made, err := lineage.MadeAt(ctx, c.opts.Store, address)
 	if err == nil {
-		c.made.put(address, made)
+		c.made.Put(address, made)
 	}
 	return made, err
 }
@@ -169,7 +169,7 @@ func valueOf(name, value string) settingLine {
 // settingsOf returns what a run is made with, by key: the trainer's part of its pipeline, what its
 // module reports, and the hyperparameters of a search. The later ones replace the earlier ones.
 func (c *Console) settingsOf(ctx context.Context, k key, revision uint64, over bool) map[string]string {
-	if known, there := c.configured.get(k); there {
+	if known, there := c.configured.Get(k); there {
 		return known
 	}
 	all := map[string]string{}
@@ -188,7 +188,7 @@ func (c *Console) settingsOf(ctx context.Context, k key, revision uint64, over b
 		addReported(all, t)
 	}
 	if over {
-		c.configured.put(k, all)
+		c.configured.Put(k, all)
 	}
 	return all
 }

@@ -48,7 +48,7 @@ type confusionCell struct {
 // artifacts do not change.
 func (c *Console) confusionOf(ctx context.Context, folder storage.Ref) *confusionView {
 	file := folder.Join(confusionFile)
-	if known, there := c.confusions.get(file.String()); there {
+	if known, there := c.confusions.Get(file.String()); there {
 		return known
 	}
 	view, err := c.readConfusion(ctx, file)
@@ -58,7 +58,7 @@ func (c *Console) confusionOf(ctx context.Context, folder storage.Ref) *confusio
 	if err != nil {
 		return unreadable(err)
 	}
-	c.confusions.put(file.String(), view)
+	c.confusions.Put(file.String(), view)
 	return view
 }
 

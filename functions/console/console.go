@@ -19,14 +19,14 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/overview"
 	"github.com/stoker-ml/stoker/functions/internal/peer"
 	"github.com/stoker-ml/stoker/functions/runs/lineage"
 	"github.com/stoker-ml/stoker/functions/runs/workers"
 	"github.com/stoker-ml/stoker/storage"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options of a Console.
@@ -60,19 +60,19 @@ type Console struct {
 	curves  *curveReader
 	logs    *logReader
 	workers *workers.Watch
-	queues  *poll[[]events.QueueState]
-	running *poll[[]summary] // studies
+	queues  *cache.Poll[[]events.QueueState]
+	running *cache.Poll[[]summary] // studies
 	// What the first page shows of runs.
 	overview *overview.Cache
 	pages    *template.Template
 	shared   *shared
 	sparks   *sparkReader
 	batches  *batches
-	sources  *cache[revisionKey, *sourceView]
+	sources  *cache.Cache[revisionKey, *sourceView]
 	// Confusion matrices by address, and configurations of runs that have ended.
-	confusions *cache[string, *confusionView]
-	configured *cache[key, map[string]string]
-	made       *cache[string, lineage.Made]
+	confusions *cache.Cache[string, *confusionView]
+	configured *cache.Cache[key, map[string]string]
+	made       *cache.Cache[string, lineage.Made]
 	previews   chan struct{} // has an item for each preview that is being made
 	handler    http.Handler
 
@@ -102,15 +102,15 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.Bus, opts.MaxRuns), studies: newStudyReader(opts.Bus), curves: newCurveReader(opts.Store), pages: pages}
-	c.batches, c.sources = newBatches(), newCache[revisionKey, *sourceView](maxSources)
+	c.batches, c.sources = newBatches(), cache.New[revisionKey, *sourceView](maxSources)
 	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkReader(c.curves.read, c.redraw)
-	c.confusions, c.configured = newCache[string, *confusionView](maxLogged), newCache[key, map[string]string](maxLogged)
-	c.made = newCache[string, lineage.Made](maxLogged)
+	c.confusions, c.configured = cache.New[string, *confusionView](maxLogged), cache.New[key, map[string]string](maxLogged)
+	c.made = cache.New[string, lineage.Made](maxLogged)
 	c.previews = make(chan struct{}, maxPreviews)
 	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewCache(min(overviewFresh, opts.Quietest))
-	c.queues, c.running = newPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), newPoll(opts.Now, c.runningStudies)
+	c.queues, c.running = cache.NewPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), cache.NewPoll(opts.Now, c.runningStudies)
 	c.logs = newLogReader(opts.Bus, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.identify(c.withProbes(c.routes()))

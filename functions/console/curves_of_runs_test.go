@@ -24,7 +24,7 @@ func TestARunThatHasEndedShowsTheCurveOfItsLog(t *testing.T) {
 	w := setup(t, nil)
 	const address = "s3://bkt/penguin/Trainer/model_run/1"
 	w.logRun(address, 0.5)
-	w.sparks.cache.put(address, template.HTML("<svg>whole</svg>"))
+	w.sparks.cache.Put(address, template.HTML("<svg>whole</svg>"))
 	list := []runLine{{Spark: "<svg>followed</svg>", ModelRun: address}, {Spark: "<svg>followed</svg>"}}
 	w.addSparks(list)
 	if list[0].Spark != "<svg>whole</svg>" || list[1].Spark != "<svg>followed</svg>" {

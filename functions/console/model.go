@@ -45,8 +45,8 @@ func (c *Console) follow(ctx context.Context) error {
 		More: map[string]func(context.Context) error{
 			events.StreamDead: c.model.followDead,
 			"sparks":          func(ctx context.Context) error { c.sparks.run(ctx); return nil },
-			"queues":          func(ctx context.Context) error { c.queues.run(ctx, c.redraw); return nil },
-			"studies":         func(ctx context.Context) error { c.running.run(ctx, c.redraw); return nil },
+			"queues":          func(ctx context.Context) error { c.queues.Run(ctx, c.redraw); return nil },
+			"studies":         func(ctx context.Context) error { c.running.Run(ctx, c.redraw); return nil },
 			"workers":         func(ctx context.Context) error { return c.workers.Follow(ctx, c.opts.Bus, c.redraw) },
 			"batches":         c.runBatches,
 		},

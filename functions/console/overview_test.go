@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -198,28 +196,5 @@ func TestWhatAWorkerReportsIsForeign(t *testing.T) {
 				t.Errorf("%s takes %s for HTML", path, text)
 			}
 		}
-	}
-}
-
-func TestAnUnansweredQueryDoesNotHoldUpTheOverview(t *testing.T) {
-	t.Parallel()
-	w := setup(t, nil)
-	stuck := newPoll(time.Now, func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
-	if got := stuck.read(t.Context()); got.Known || got.Err != nil {
-		t.Errorf("%+v without an answer", got)
-	}
-	asked := make(chan int, 8)
-	answers := newPoll(time.Now, func(context.Context) (int, error) { asked <- 1; return 7, nil })
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); answers.run(ctx, func() {}) }()
-	w.eventually("it is answered", func() bool { got := answers.read(t.Context()); return got.Known && got.Value == 7 })
-	if len(asked) > 2 {
-		t.Errorf("asked %d times", len(asked))
-	}
-	stop()
-	<-ended
-	if answers.note(0, errors.New("away")); answers.last.Value != 7 || answers.last.Err == nil {
-		t.Errorf("after an error: %+v", answers.last)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/console/overview"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
@@ -103,13 +104,13 @@ func (c *Console) overviewView(ctx context.Context) overviewView {
 	if read, fault := c.workers.Status(); !read && fault != "" {
 		view.WorkersErr = mask.Text(fault)
 	}
-	view.addQueues(c.queues.read(ctx), here)
+	view.addQueues(c.queues.Read(ctx), here)
 	view.addRunning(c.model, workers.Holders(here))
 	view.addHours()
 	for _, f := range view.Failures {
 		view.Failing = append(view.Failing, failureLine{f, link("/runs", "q", f.Query), link("/run", "pipeline", f.Last.Pipeline, "run", f.Last.Run)})
 	}
-	view.addStudies(c.running.read(ctx))
+	view.addStudies(c.running.Read(ctx))
 	view.tiles(here)
 	pipelines := 0
 	c.model.View(func(x *runs.Index) { pipelines = len(c.model.pipelines(x)) })
@@ -149,7 +150,7 @@ func presenceOrder(w workers.Worker) int {
 
 // addQueues lists the queues with jobs or workers: as the bus has them, and those of waiting runs
 // for which it has none, because no worker of their class has ever run.
-func (v *overviewView) addQueues(known polled[[]events.QueueState], here []workers.Worker) {
+func (v *overviewView) addQueues(known cache.Polled[[]events.QueueState], here []workers.Worker) {
 	if known.Err != nil {
 		v.QueuesErr = mask.Text(known.Err.Error())
 	}
@@ -222,7 +223,7 @@ func (v *overviewView) addHours() {
 	v.FailedURL = sinceURL(v.Since, "", runs.Failed, runs.Expired)
 }
 
-func (v *overviewView) addStudies(known polled[[]summary]) {
+func (v *overviewView) addStudies(known cache.Polled[[]summary]) {
 	if known.Err != nil {
 		v.StudiesErr = mask.Text(known.Err.Error())
 	}

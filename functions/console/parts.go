@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/console/cache"
 )
 
 // part is one part of a page.
@@ -26,7 +28,7 @@ type parts struct {
 type shared struct {
 	fresh time.Duration
 	now   func() time.Time
-	cache *cache[string, *sharedPage]
+	cache *cache.Cache[string, *sharedPage]
 }
 
 // sharedPage is a page as it was made last.
@@ -41,13 +43,13 @@ type sharedPage struct {
 const maxShared = 64
 
 func newShared(fresh time.Duration, now func() time.Time) *shared {
-	return &shared{fresh: fresh, now: now, cache: newCache[string, *sharedPage](maxShared)}
+	return &shared{fresh: fresh, now: now, cache: cache.New[string, *sharedPage](maxShared)}
 }
 
 // parts returns those of the requested page. Clients that may act see another page than those that
 // may not. An error is not shared.
 func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
-	p := s.cache.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
+	p := s.cache.Entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if age := s.now().Sub(p.made); !p.made.IsZero() && age >= 0 && age < s.fresh {

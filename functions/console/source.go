@@ -50,7 +50,7 @@ const maxSources = 64
 // sourceAt returns the file of a revision.
 func (c *Console) sourceAt(ctx context.Context, name string, number uint64) (*sourceView, error) {
 	k := revisionKey{name, number}
-	if known, there := c.sources.get(k); there {
+	if known, there := c.sources.Get(k); there {
 		return known, nil
 	}
 	r, err := dispatch.RevisionOf(ctx, c.opts.Bus, name, number)
@@ -58,7 +58,7 @@ func (c *Console) sourceAt(ctx context.Context, name string, number uint64) (*so
 		return nil, err
 	}
 	v := sourceViewOf(r)
-	c.sources.put(k, v)
+	c.sources.Put(k, v)
 	return v, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/tfevents"
+	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -19,7 +20,7 @@ import (
 type curveReader struct {
 	store storage.Store
 	mu    sync.Mutex // one reader at a time
-	cache *cache[string, logged]
+	cache *cache.Cache[string, logged]
 }
 
 // logged is the content of a run's log.
@@ -37,18 +38,18 @@ const (
 )
 
 func newCurveReader(store storage.Store) *curveReader {
-	return &curveReader{store: store, cache: newCache[string, logged](maxLogged)}
+	return &curveReader{store: store, cache: cache.New[string, logged](maxLogged)}
 }
 
 // read returns the metrics of the event files at an address, by step if they were logged by step,
 // else by epoch.
 func (r *curveReader) read(ctx context.Context, address string) logged {
-	if found, there := r.cache.get(address); there {
+	if found, there := r.cache.Get(address); there {
 		return found
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if found, there := r.cache.get(address); there {
+	if found, there := r.cache.Get(address); there {
 		return found
 	}
 	found, err := r.load(ctx, address)
@@ -56,7 +57,7 @@ func (r *curveReader) read(ctx context.Context, address string) logged {
 		// Not cached: the error may be transient.
 		return logged{note: "The run's log can't be read: " + err.Error()}
 	}
-	r.cache.put(address, found)
+	r.cache.Put(address, found)
 	return found
 }
 

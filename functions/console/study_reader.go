@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
@@ -19,12 +20,12 @@ import (
 type studyReader struct {
 	log    events.StudyLog
 	mu     sync.Mutex // one reader at a time: the others find the result in the cache
-	whole  *cache[events.Study, studies.State]
-	digest *cache[events.Study, summary]
+	whole  *cache.Cache[events.Study, studies.State]
+	digest *cache.Cache[events.Study, summary]
 
 	drawing  sync.Mutex // one goroutine computes a study: the others find the result in the cache
-	drawn    *cache[events.Study, drawnStudy]
-	pictures *cache[string, string]
+	drawn    *cache.Cache[events.Study, drawnStudy]
+	pictures *cache.Cache[string, string]
 }
 
 // drawnStudy is a study at an entry of its log, with what its drawings share.
@@ -61,8 +62,8 @@ type summary struct {
 
 func newStudyReader(log events.StudyLog) *studyReader {
 	return &studyReader{
-		log: log, whole: newCache[events.Study, studies.State](maxStudies), digest: newCache[events.Study, summary](maxSummaries),
-		drawn: newCache[events.Study, drawnStudy](maxStudies), pictures: newCache[string, string](maxPictures),
+		log: log, whole: cache.New[events.Study, studies.State](maxStudies), digest: cache.New[events.Study, summary](maxSummaries),
+		drawn: cache.New[events.Study, drawnStudy](maxStudies), pictures: cache.New[string, string](maxPictures),
 	}
 }
 
@@ -70,7 +71,7 @@ func newStudyReader(log events.StudyLog) *studyReader {
 func (r *studyReader) read(ctx context.Context, name events.Study) (studies.State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	state, _ := r.whole.get(name)
+	state, _ := r.whole.Get(name)
 	state.Name = name
 	state, err := studies.ReadOn(ctx, r.log, state)
 	if err != nil {
@@ -79,7 +80,7 @@ func (r *studyReader) read(ctx context.Context, name events.Study) (studies.Stat
 	if state.After == 0 {
 		return state, events.ErrNotFound
 	}
-	r.whole.put(name, state)
+	r.whole.Put(name, state)
 	return state, nil
 }
 
@@ -92,22 +93,22 @@ func (r *studyReader) draw(ctx context.Context, name events.Study) (drawnStudy, 
 	}
 	r.drawing.Lock()
 	defer r.drawing.Unlock()
-	if d, there := r.drawn.get(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
+	if d, there := r.drawn.Get(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
 		return d, nil
 	}
 	d := drawnStudy{state, chart.NewStudy(state.Study)}
-	r.drawn.put(name, d)
+	r.drawn.Put(name, d)
 	return d, nil
 }
 
 // picture returns a drawing of a study, which is made once for each version of it.
 func (r *studyReader) picture(d drawnStudy, kind string, make func() string) string {
 	key := d.Name.Pipeline + " " + d.Name.ID + " " + d.version() + " " + kind
-	if svg, there := r.pictures.get(key); there {
+	if svg, there := r.pictures.Get(key); there {
 		return svg
 	}
 	svg := make()
-	r.pictures.put(key, svg)
+	r.pictures.Put(key, svg)
 	return svg
 }
 
@@ -124,14 +125,14 @@ func (r *studyReader) list(ctx context.Context, pipeline string) ([]summary, err
 		if err != nil {
 			return nil, err
 		}
-		line, there := r.digest.get(newest.Study)
+		line, there := r.digest.Get(newest.Study)
 		if !there || line.After != newest.Sequence {
 			state, err := studies.Read(ctx, r.log, newest.Study)
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			line = summarize(state, newest.Sequence, err)
-			r.digest.put(newest.Study, line)
+			r.digest.Put(newest.Study, line)
 		}
 		line.Grown = newest.Stored
 		list = append(list, line)
