@@ -22,10 +22,10 @@ func (c *Console) actions() map[string]action {
 	return map[string]action{
 		"/cancel":          c.cancelRun,
 		"/rerun":           c.rerun,
-		"/pause":           c.gateAction(dispatch.Pause),
+		"/pause":           c.admissionAction(dispatch.Pause),
 		"/rollback":        c.rollback,
 		"/remove":          c.removePipeline,
-		"/resume":          c.gateAction(dispatch.Resume),
+		"/resume":          c.admissionAction(dispatch.Resume),
 		"/dead/retry":      c.deadAction(c.retry),
 		"/dead/retry-many": c.batchAction(doRetry),
 		"/dead/drop-many":  c.batchAction(doDrop),
@@ -83,7 +83,7 @@ func (c *Console) rerun(r *http.Request) (template.URL, error) {
 	return link("/run", "pipeline", of.Pipeline, "run", plan.Run), nil
 }
 
-func (c *Console) gateAction(change func(context.Context, events.Bus, string) error) action {
+func (c *Console) admissionAction(change func(context.Context, events.Bus, string) error) action {
 	return func(r *http.Request) (template.URL, error) {
 		name := r.PostFormValue("pipeline")
 		if err := events.CheckName("pipeline", name); err != nil {

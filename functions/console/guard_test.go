@@ -38,8 +38,8 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 			t.Errorf("GET %s does something: %d", path, status)
 		}
 	}
-	if gate, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || gate.Paused {
-		t.Fatalf("paused without permission: %+v, %v", gate, err)
+	if admission, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || admission.Paused {
+		t.Fatalf("paused without permission: %+v, %v", admission, err)
 	}
 	if status, body := w.post("/pause", forms["/pause"], w.trusted); status != http.StatusSeeOther {
 		t.Errorf("refused with the token: %d %s", status, body)
@@ -48,8 +48,8 @@ func TestOnlyTheTokenPermitsToAct(t *testing.T) {
 	if status, _ := w.post("/resume", forms["/resume"], w.trusted); status != http.StatusSeeOther {
 		t.Errorf("resume: %d", status)
 	}
-	if gate, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || gate.Paused {
-		t.Errorf("still paused: %+v, %v", gate, err)
+	if admission, err := runs.Open(w.bus, runs.Options{}).ReadAdmission(t.Context(), "penguin"); err != nil || admission.Paused {
+		t.Errorf("still paused: %+v, %v", admission, err)
 	}
 }
 

@@ -150,11 +150,11 @@ func (m *model) pipelineLine(x *runs.Index, name string, of []runs.Summary) pipe
 // pipelineView is one pipeline as it is applied.
 type pipelineView struct {
 	pipelineLine
-	Spec    string
-	Gate    join.Admission
-	Source  *sourceView // nil: it is not applied
-	Unknown *unknownPipeline
-	Command []commandLine
+	Spec      string
+	Admission join.Admission
+	Source    *sourceView // nil: it is not applied
+	Unknown   *unknownPipeline
+	Command   []commandLine
 }
 
 func (c *Console) pipelinePage() page {
@@ -175,7 +175,7 @@ func (c *Console) pipelineView(ctx context.Context, name string) (view pipelineV
 			return
 		}
 		of := slices.DeleteFunc(c.model.states(x), func(one runs.Summary) bool { return one.Pipeline != name })
-		view = pipelineView{pipelineLine: c.model.pipelineLine(x, name, of), Gate: x.Admission(name)}
+		view = pipelineView{pipelineLine: c.model.pipelineLine(x, name, of), Admission: x.Admission(name)}
 		if !isApplied && view.Removed.IsZero() {
 			unknown := unknownOf(x, name, of)
 			view.Unknown = &unknown

@@ -117,13 +117,13 @@ func (l workerLine) Devices() (devices []string) {
 func (l workerLine) Why() string {
 	switch {
 	case l.Presence == events.WorkerIsLate:
-		return "no heartbeat for more than 35 s: cut off, frozen or dead"
+		return "no heartbeat for more than " + lasts(events.WorkerLate) + ": cut off, frozen or dead"
 	case l.Presence == events.WorkerDraining:
 		return "claims no more jobs, and ends soon"
 	case l.Ended:
 		return "it has ended"
 	case l.Presence == events.WorkerGone:
-		return "no heartbeat for more than 2 min"
+		return "no heartbeat for more than " + lasts(events.WorkerKept)
 	}
 	return ""
 }

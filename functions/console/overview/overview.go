@@ -38,7 +38,7 @@ type Overview struct {
 type Queued struct {
 	workers.Queue
 	Runs   int
-	Oldest time.Time // when that was heard which the longest of them waits since
+	Oldest time.Time // when the last event of the run arrived that waits the longest
 }
 
 // Hour is the number of runs that ended in an hour.

@@ -36,8 +36,8 @@ func List(ctx context.Context, log events.StudyLog, pipeline string) ([]Listed, 
 }
 
 // PartOf names the part of a study's execution that the state of a trial is stored as. A number
-// alone is not enough: the bus may lose the start of a trial, and then another
-// trial has its number.
+// alone is not enough: the bus may lose the start of a trial, and then another trial has its
+// number.
 func PartOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
 
 // Find returns the one study whose id begins with prefix: ErrAmbiguous if several do,
