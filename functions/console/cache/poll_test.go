@@ -38,7 +38,9 @@ func TestAPollAsksWhileItIsRead(t *testing.T) {
 			}
 		}
 		// It asked for the first reader, and once for the others.
-		if time.Sleep(time.Minute); asked != 2 || changes != 1 {
+		time.Sleep(time.Minute)
+		synctest.Wait() // for what Run wrote
+		if asked != 2 || changes != 1 {
 			t.Errorf("asked %d times for five readers at once, with %d changes", asked, changes)
 		}
 		fault = errors.New("away")
