@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -97,4 +98,45 @@ func TestPartsOfAPageAreNotKeptForLong(t *testing.T) {
 			time.Sleep(6 * time.Second)
 		}
 	})
+}
+
+// However many clients ask, only so many pages are made at a time; sending one takes no turn.
+func TestPagesTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	building, answer := make(chan bool), make(chan bool)
+	slow := page{template: "error", title: func(any) string { return "Slow" }, build: func(*http.Request) (any, error) {
+		building <- true
+		<-answer
+		return errorView{Status: http.StatusOK, Title: "Slow"}, nil
+	}}
+	handler := w.page(slow)
+	ask := func(ctx context.Context, done chan<- int) {
+		recorder := httptest.NewRecorder()
+		handler(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		done <- recorder.Code
+	}
+	done := make(chan int, maxBuilding+1)
+	for range maxBuilding {
+		go ask(t.Context(), done)
+		<-building
+	}
+	// Its client leaves while it waits.
+	gone, leave := context.WithCancel(t.Context())
+	left := make(chan int, 1)
+	leave()
+	if ask(gone, left); <-left == http.StatusOK {
+		t.Error("a page was made for a client that had left")
+	}
+	go ask(t.Context(), done)
+	answer <- true
+	<-building // the last one takes the turn of the one that has ended
+	for range maxBuilding {
+		answer <- true
+	}
+	for range maxBuilding + 1 {
+		if status := <-done; status != http.StatusOK {
+			t.Errorf("status %d", status)
+		}
+	}
 }

@@ -74,6 +74,7 @@ type Console struct {
 	configured *cache.Cache[key, map[string]string]
 	made       *cache.Cache[string, lineage.Made]
 	previews   chan struct{} // has an item for each preview that is being made
+	building   chan struct{} // has an item for each page that is being made
 	handler    http.Handler
 
 	sessions *sessions
@@ -109,6 +110,7 @@ func New(opts Options) (*Console, error) {
 	c.confusions, c.configured = cache.New[string, *confusionView](maxLogged), cache.New[key, map[string]string](maxLogged)
 	c.made = cache.New[string, lineage.Made](maxLogged)
 	c.previews = make(chan struct{}, maxPreviews)
+	c.building = make(chan struct{}, maxBuilding)
 	c.workers, c.overview = workers.NewWatch(opts.Now), overview.NewCache(min(overviewFresh, opts.Quietest))
 	c.queues, c.running = cache.NewPoll(opts.Now, func(ctx context.Context) ([]events.QueueState, error) { return opts.Bus.Queues(ctx) }), cache.NewPoll(opts.Now, c.runningStudies)
 	c.logs = newLogReader(opts.Bus, 2*opts.Quietest, opts.Now)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/console/chart"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/lineage"
 )
 
@@ -64,6 +65,17 @@ func (c *Console) lineagePage() page {
 	}
 }
 
+// makerOf returns the run whose job has done an execution, if exactly one is known.
+func (c *Console) makerOf(execution string) (maker key, known bool) {
+	c.model.View(func(x *runs.Index) {
+		makers := slices.Collect(x.MadeBy(execution))
+		if known = len(makers) == 1; known {
+			maker = makers[0]
+		}
+	})
+	return maker, known
+}
+
 func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 	k := key{Pipeline: r.FormValue("pipeline"), Run: r.FormValue("run")}
 	if err := events.CheckName("pipeline", k.Pipeline); err != nil {
@@ -74,7 +86,7 @@ func (c *Console) lineageView(r *http.Request) (view lineageView, err error) {
 		view.Name += "/" + k.Run
 		view.RunURL = link("/run", "pipeline", k.Pipeline, "run", k.Run)
 	}
-	options := &lineage.Options{Depth: lineageDepth}
+	options := &lineage.Options{Depth: lineageDepth, MakerOf: c.makerOf}
 	if r.FormValue("all") != "" {
 		options.Depth = maxLineageDepth
 	}

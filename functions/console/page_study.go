@@ -152,17 +152,9 @@ func (v *studyView) best(d drawnStudy) {
 	}
 	v.BestNames, v.BestURL = names, v.Best[0].URL
 	for _, value := range v.Best[0].Row.Values {
-		v.BestValues = append(v.BestValues, nameValue{value.Name, shownValue(value.Name, value.Of)})
+		v.BestValues = append(v.BestValues, nameValue{value.Name, chart.ValueText(value.Of)})
 	}
 	slices.SortStableFunc(v.Best, func(a, b trialLine) int { return d.Compare(a.Row, b.Row) })
-}
-
-// shownValue formats the value of a parameter, without secrets.
-func shownValue(name string, value any) string {
-	if _, text := value.(string); text && mask.Name(name) {
-		return mask.Hidden
-	}
-	return mask.Text(chart.ValueText(value))
 }
 
 // charts adds the drawings that the page's script can zoom.

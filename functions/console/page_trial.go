@@ -122,13 +122,13 @@ func (c *Console) trialView(r *http.Request) (view trialView, err error) {
 	c.addCheckpoint(r.Context(), &view, d, t)
 	c.addRun(&view, d)
 	c.addTrialLog(r.Context(), &view, d, t)
-	view.commands(c, d, t)
+	view.commands(c, d)
 	return view, nil
 }
 
 func (v *trialView) values(row report.Row) {
 	for _, value := range row.Values {
-		line := nameValue{value.Name, shownValue(value.Name, value.Of)}
+		line := nameValue{value.Name, chart.ValueText(value.Of)}
 		if strings.HasPrefix(value.Name, space.Own) {
 			v.Tuner = append(v.Tuner, line)
 			continue
@@ -311,17 +311,11 @@ func (c *Console) addSearchLog(ctx context.Context, view *trialView, d drawnStud
 }
 
 // commands adds the trial's hyperparameters as JSON, and how to train with them.
-func (v *trialView) commands(c *Console, d drawnStudy, t *tune.Trial) {
+func (v *trialView) commands(c *Console, d drawnStudy) {
 	values := map[string]any{}
-	for _, value := range t.Values {
+	for _, value := range v.Row.Values {
 		if !strings.HasPrefix(value.Name, space.Own) {
 			values[value.Name] = value.Of
-			if text, ok := value.Of.(string); ok {
-				values[value.Name] = mask.Text(text)
-			}
-			if _, text := value.Of.(string); text && mask.Name(value.Name) {
-				values[value.Name] = mask.Hidden
-			}
 		}
 	}
 	v.JSON = indented(values)
@@ -340,14 +334,22 @@ func (v *trialView) commands(c *Console, d drawnStudy, t *tune.Trial) {
 const hyperparametersFile = "best_hyperparameters.txt"
 
 // trialHyperparameters answers with the hyperparameters of a trial, in the file that a Trainer
-// reads.
+// reads. It refuses those that are secret: a file without them would train another model.
 func (c *Console) trialHyperparameters(w http.ResponseWriter, r *http.Request) {
 	d, i, err := c.drawnTrial(r)
 	if err != nil {
 		c.fail(w, r, err)
 		return
 	}
-	text, err := d.State.Study.Config.Space.Encode(d.Rows()[i].Values)
+	values := d.State.Study.Trials[i].Values
+	for j, shown := range d.Rows()[i].Values {
+		if shown != values[j] {
+			c.fail(w, r, &problem{http.StatusForbidden, fmt.Sprintf("The value of %s looks like a secret, which the console doesn't give away. "+
+				"`%s studies export` has it.", shown.Name, c.opts.Command)})
+			return
+		}
+	}
+	text, err := d.State.Study.Config.Space.Encode(values)
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -374,7 +376,7 @@ func (c *Console) trialBrief(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, name := range d.Columns() {
 		if value, there := row.Values.Lookup(name); there {
-			lines = append(lines, name+" "+shownValue(name, value))
+			lines = append(lines, name+" "+chart.ValueText(value))
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

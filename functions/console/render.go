@@ -34,8 +34,7 @@ type frame struct {
 	View     any
 	Now      time.Time
 	template string
-	begun    time.Time // when the request arrived; zero: not timed
-	seen     seen      // the parts that were written, by Part
+	seen     seen // the parts that were written, by Part
 	c        *Console
 }
 
@@ -161,7 +160,12 @@ func statusOf(err error) int {
 func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name string, view any) {
 	titles := map[string]string{"token": "Enter the token", "error": "Not shown"}
 	p := page{template: name, title: func(any) string { return titles[name] }}
-	c.write(w, r, status, c.frame(r, p, view))
+	body, err := c.render(c.frame(r, p, view))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	send(w, r, status, body)
 }
 
 // refuse refuses a request with a reason.
@@ -184,22 +188,22 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.refuse(w, r, statusOf(err), mask.Text(err.Error()))
 }
 
-// write renders the whole page before it sends anything, so that an error of ours never truncates a
+// render renders the whole page before anything is sent, so that an error of ours never truncates a
 // page.
-func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f frame) {
+func (c *Console) render(f frame) ([]byte, error) {
 	var out bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&out, "frame", f); err != nil {
 		c.opts.Logger.Error("page not rendered", "page", f.template, "error", err)
-		http.Error(w, "the page could not be rendered: see the console's log", http.StatusInternalServerError)
-		return
+		return nil, &problem{http.StatusInternalServerError, "the page could not be rendered: see the console's log"}
 	}
+	return out.Bytes(), nil
+}
+
+func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if !f.begun.IsZero() {
-		w.Header().Set("Server-Timing", fmt.Sprintf("page;dur=%.1f", float64(c.opts.Now().Sub(f.begun))/float64(time.Millisecond)))
-	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(out.Bytes()) // the client may be gone
+		_, _ = w.Write(body) // the client may be gone
 	}
 }
 

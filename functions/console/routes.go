@@ -1,13 +1,16 @@
 package console
 
 import (
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // routes returns the handler of the console's addresses. A page at /x has its updates at /live/x.
@@ -50,22 +53,40 @@ func limited(next http.Handler) http.Handler {
 	})
 }
 
+// maxBuilding is the number of pages that are made at the same time. Others wait for their turn.
+const maxBuilding = 32
+
 // page answers with one complete page.
 func (c *Console) page(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begun := c.opts.Now()
-		view, err := p.build(r)
+		body, err := c.whole(r, p)
 		if err != nil {
 			c.fail(w, r, err)
 			return
 		}
-		f := c.frame(r, p, view)
-		f.begun = begun
-		if len(p.fragments) > 0 {
-			f.Live = "/live" + r.URL.RequestURI()
-		}
-		c.write(w, r, http.StatusOK, f)
+		w.Header().Set("Server-Timing", fmt.Sprintf("page;dur=%.1f", float64(c.opts.Now().Sub(begun))/float64(time.Millisecond)))
+		send(w, r, http.StatusOK, body)
 	}
+}
+
+// whole builds and renders a page, when it is its turn. It doesn't send it: clients may read slowly.
+func (c *Console) whole(r *http.Request, p page) ([]byte, error) {
+	select {
+	case c.building <- struct{}{}:
+		defer func() { <-c.building }()
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
+	view, err := p.build(r)
+	if err != nil {
+		return nil, err
+	}
+	f := c.frame(r, p, view)
+	if len(p.fragments) > 0 {
+		f.Live = "/live" + r.URL.RequestURI()
+	}
+	return c.render(f)
 }
 
 // allPages returns the pages by path.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/console/chart"
 	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -105,7 +106,7 @@ func (d drawnStudy) writeTrials(out *csv.Writer) error {
 		row.Values = slices.Clone(row.Values)
 		for j, value := range row.Values {
 			if _, text := value.Of.(string); text {
-				row.Values[j].Of = cellOf(shownValue(value.Name, value.Of))
+				row.Values[j].Of = cellOf(chart.ValueText(value.Of))
 			}
 		}
 	}

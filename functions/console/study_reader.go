@@ -10,9 +10,11 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/console/cache"
 	"github.com/stoker-ml/stoker/functions/console/chart"
+	"github.com/stoker-ml/stoker/functions/internal/mask"
 	"github.com/stoker-ml/stoker/functions/runs/studies"
 )
 
@@ -28,7 +30,8 @@ type studyReader struct {
 	pictures *cache.Cache[string, string]
 }
 
-// drawnStudy is a study at an entry of its log, with what its drawings share.
+// drawnStudy is a study at an entry of its log, with what its pages and drawings share. The latter
+// has no secrets.
 type drawnStudy struct {
 	studies.State
 	*chart.Study
@@ -96,9 +99,40 @@ func (r *studyReader) draw(ctx context.Context, name events.Study) (drawnStudy, 
 	if d, there := r.drawn.Get(name); there && d.After == state.After && d.State.Study.Head() == state.Study.Head() {
 		return d, nil
 	}
-	d := drawnStudy{state, chart.NewStudy(state.Study)}
+	d := drawnStudy{state, chart.NewStudy(withoutSecrets(state.Study))}
 	r.drawn.Put(name, d)
 	return d, nil
+}
+
+// withoutSecrets returns a study whose trials have no secrets in the texts of their parameters. Two
+// values that are secret may be equal then: drawings show them as one.
+func withoutSecrets(s tune.Study) tune.Study {
+	shown := map[space.Value]string{}
+	s.Trials = slices.Clone(s.Trials)
+	for i, t := range s.Trials {
+		masked := *t
+		masked.Values = slices.Clone(t.Values)
+		for j, value := range masked.Values {
+			text, isText := value.Of.(string)
+			if !isText {
+				continue
+			}
+			if _, known := shown[value]; !known {
+				shown[value] = maskedValue(value.Name, text)
+			}
+			masked.Values[j].Of = shown[value]
+		}
+		s.Trials[i] = &masked
+	}
+	return s
+}
+
+// maskedValue returns the text of a parameter without secrets.
+func maskedValue(name, text string) string {
+	if mask.Name(name) {
+		return mask.Hidden
+	}
+	return mask.Text(text)
 }
 
 // picture returns a drawing of a study, which is made once for each version of it.

@@ -63,7 +63,7 @@ func lineOfTrial(d drawnStudy, i int, names []string) trialLine {
 	line.Message = mask.Text(runs.FirstLine(runs.PlainText(row.Message)))
 	for _, name := range names {
 		value, _ := row.Values.Lookup(name)
-		line.Values = append(line.Values, shownValue(name, value))
+		line.Values = append(line.Values, chart.ValueText(value))
 	}
 	line.Scores = d.ScoresOf(i)
 	return line

@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/compute/tf/savedmodel"
 )
@@ -118,18 +121,18 @@ func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
 	}
+	var model *savedmodel.Served
+	var opening errgroup.Group
+	opening.Go(func() (err error) { model, err = savedmodel.Open(q.Model); return err })
 	d, err := readData(ctx, q)
 	if err == nil {
 		q.Labels, err = withUnserved(q.Labels, q.Schema)
 	}
+	notOpened := opening.Wait()
 	if unable, ok := errors.AsType[unable](err); ok {
 		return Report{Note: "not checked: " + unable.Error(), NotCompared: unable.Error()}, nil
 	}
-	if err != nil {
-		return Report{}, err
-	}
-	model, err := savedmodel.Open(q.Model)
-	if err != nil {
+	if err = cmp.Or(err, notOpened); err != nil {
 		return Report{}, err
 	}
 	r, err := compare(ctx, q, d, model, asRequests)

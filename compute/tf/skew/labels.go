@@ -121,7 +121,7 @@ func onlyIn(ctx context.Context, dir string, rows []row, labels []string) (names
 				if f := rows[order[i]].features[name]; f != nil {
 					features[name] = f
 				}
-				other[i] = row{features, r.lists}
+				other[i] = row{features: features, lists: r.lists}
 			}
 			got, err := runGraph(ctx, g, other)
 			if err != nil {

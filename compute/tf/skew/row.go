@@ -19,6 +19,7 @@ import (
 type row struct {
 	features map[string]*examplepb.Feature
 	lists    map[string]*examplepb.FeatureList
+	record   string // as it was read; "" for a row that was made
 }
 
 // maxRowBytes limits the rows that are in memory at a time.
@@ -63,7 +64,7 @@ func readFile(path string, most int, left *int64) (rows []row, err error) {
 		if err := proto.Unmarshal(data, &e); err != nil {
 			return nil, fmt.Errorf("%w: %s: record %d is no tf.Example: %w", example.ErrInput, path, len(rows), err)
 		}
-		rows = append(rows, row{e.GetContext().GetFeature(), e.GetFeatureLists().GetFeatureList()})
+		rows = append(rows, row{e.GetContext().GetFeature(), e.GetFeatureLists().GetFeatureList(), string(data)})
 		*left -= int64(len(data))
 	}
 	return rows, nil
@@ -71,6 +72,9 @@ func readFile(path string, most int, left *int64) (rows []row, err error) {
 
 // request returns the row as a client sends it: without the labels.
 func (r row) request(labels []string) (string, error) {
+	if r.record != "" && !slices.ContainsFunc(labels, r.has) {
+		return r.record, nil
+	}
 	e := &examplepb.SequenceExample{Context: &examplepb.Features{Feature: without(r.features, labels)}}
 	if len(r.lists) > 0 {
 		e.FeatureLists = &examplepb.FeatureLists{FeatureList: without(r.lists, labels)}

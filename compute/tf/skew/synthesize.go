@@ -138,7 +138,7 @@ func (s *synthetic) steady(ctx context.Context, rows []row) (kept []row) {
 
 // scaled returns the row with all its floats multiplied.
 func (r row) scaled(factor float32) row {
-	to := row{map[string]*examplepb.Feature{}, map[string]*examplepb.FeatureList{}}
+	to := row{features: map[string]*examplepb.Feature{}, lists: map[string]*examplepb.FeatureList{}}
 	change := func(f *examplepb.Feature) *examplepb.Feature {
 		if f.GetFloatList() == nil {
 			return f
@@ -204,7 +204,7 @@ func parseRows(texts [][]byte) (rows []row, err error) {
 		if err := proto.Unmarshal(text, &e); err != nil {
 			return nil, fmt.Errorf("synthetic row %d: %w", i, err)
 		}
-		rows = append(rows, row{e.GetContext().GetFeature(), e.GetFeatureLists().GetFeatureList()})
+		rows = append(rows, row{features: e.GetContext().GetFeature(), lists: e.GetFeatureLists().GetFeatureList()})
 	}
 	return rows, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // Graph is what a model was made from, directly and indirectly. It has no cycles: an edge leads
@@ -97,6 +98,10 @@ type Options struct {
 	Depth      int  // how many executions to go back; 0: to the beginning
 	Trials     bool // all trials of a search, not only the best one
 	Unverified bool // compare nothing with the store, which is faster; State stays empty
+
+	// MakerOf returns a run whose job has done an execution, if the caller knows one: only the
+	// events of that run are read then, and not those of the whole pipeline. nil: none is known.
+	MakerOf func(execution string) (run runs.Key, known bool)
 }
 
 // kinds maps TFX's types to kinds.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -24,10 +25,11 @@ func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o 
 	if err != nil {
 		return Graph{}, err
 	}
-	w := walk{records: records{bus: bus, store: store, pipelines: map[string]*pipelineEvents{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
+	w := walk{nodes: map[string]int{}}
 	if o != nil {
 		w.Options = *o
 	}
+	w.records = records{bus: bus, store: store, pipelines: map[string]*pipelineEvents{}, near: runs.Key{Pipeline: named.Pipeline, Run: named.Run}, makerOf: w.MakerOf}
 	model := events.Artifact{Type: "Model", URI: named.URI, Digest: named.Digest}
 	if w.graph.Target, err = w.artifact(ctx, model, 0); err != nil {
 		return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)

@@ -1,14 +1,19 @@
 package lineage_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/bustest"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/lineage"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -140,6 +145,39 @@ func TestBaseModelsAreFollowedAsFarAsAsked(t *testing.T) {
 		}
 		if into := g.Into(w.one(g, lineage.TransformGraph).ID); len(into) > 0 {
 			t.Errorf("%+v made the graph", into)
+		}
+	}
+}
+
+// readBus notes what is read of its log.
+type readBus struct {
+	events.Bus
+	queries []events.Query
+}
+
+func (b *readBus) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	b.queries = append(b.queries, q)
+	return b.Bus.Read(ctx, q)
+}
+
+func TestOnlyEventsOfAKnownMakerAreRead(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	base, _ := w.trained("monday", 0xa1, w.input)
+	w.trained("tuesday", 0xa2, w.input, base)
+	want := w.of("penguin/tuesday", nil)
+	for name, maker := range map[string]string{"known": "monday", "wrong": "tuesday", "gone": "sunday"} {
+		bus := &readBus{Bus: w.bus}
+		makerOf := func(execution string) (runs.Key, bool) {
+			return runs.Key{Pipeline: "penguin", Run: maker}, execution == hexed(0xa1)
+		}
+		got, err := lineage.Of(t.Context(), bus, w.store, "penguin/tuesday", &lineage.Options{MakerOf: makerOf})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, got %+v, want %+v", name, err, got, want)
+		}
+		whole := slices.ContainsFunc(bus.queries, func(q events.Query) bool { return q.Run == "" })
+		if whole != (name != "known") {
+			t.Errorf("%s: it read %+v", name, bus.queries)
 		}
 	}
 }

@@ -41,7 +41,8 @@ type records struct {
 	bus       events.Bus
 	store     storage.Store
 	pipelines map[string]*pipelineEvents // by pipeline/run
-	near      events.Query               // the run that was requested, if one was
+	near      runs.Key                   // the run that was requested, if one was
+	makerOf   func(execution string) (runs.Key, bool)
 }
 
 // pipelineEvents are the events of a pipeline's executions.
@@ -105,11 +106,14 @@ func byEvent(event events.Event) record {
 	}
 }
 
-// event returns the event of an execution. It first reads the run that was requested: usually that
-// run did the work, and a log may be long.
+// event returns the event of an execution. It first reads the runs that probably did the work: a
+// log may be long.
 func (r *records) event(ctx context.Context, pipeline, execution string) (events.Event, bool, error) {
-	if r.near.Run != "" && r.near.Pipeline == pipeline {
-		evs, err := r.events(ctx, r.near)
+	for _, run := range r.likely(execution) {
+		if run.Run == "" || run.Pipeline != pipeline {
+			continue
+		}
+		evs, err := r.events(ctx, run)
 		if err != nil {
 			return events.Event{}, false, err
 		}
@@ -117,7 +121,7 @@ func (r *records) event(ctx context.Context, pipeline, execution string) (events
 			return event, true, nil
 		}
 	}
-	evs, err := r.events(ctx, events.Query{Pipeline: pipeline})
+	evs, err := r.events(ctx, runs.Key{Pipeline: pipeline})
 	if err != nil {
 		return events.Event{}, false, err
 	}
@@ -125,8 +129,19 @@ func (r *records) event(ctx context.Context, pipeline, execution string) (events
 	return event, there, nil
 }
 
+// likely returns the run that was requested, and the one of which the caller knows.
+func (r *records) likely(execution string) []runs.Key {
+	list := []runs.Key{r.near}
+	if r.makerOf != nil {
+		if maker, known := r.makerOf(execution); known {
+			list = append(list, maker)
+		}
+	}
+	return list
+}
+
 // events reads the events of a pipeline, or of one run, once.
-func (r *records) events(ctx context.Context, of events.Query) (*pipelineEvents, error) {
+func (r *records) events(ctx context.Context, of runs.Key) (*pipelineEvents, error) {
 	name := of.Pipeline + "/" + of.Run
 	if known := r.pipelines[name]; known != nil {
 		return known, nil
