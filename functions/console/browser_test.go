@@ -176,11 +176,17 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	}
 	w.sees("/runs", `class="spark"`)
 	last := fmt.Sprintf("run-%04d", (runs-1)/7*7)
+	compared := "" // as many as a page compares: 12 with a log
+	for i := 0; strings.Count(compared, "&") < mostCompared; i++ {
+		if i%7 != 3 && i%7 != 5 {
+			compared += fmt.Sprintf("&run=penguin/run-%04d", i)
+		}
+	}
 	for _, path := range []string{
 		"/", "/workers", "/workers?q=cpu&sort=-slots", "/workers/gpu-node-1-k3f9qz", "/workers/worker-a-k3f9qz",
 		"/runs", "/runs?q=run-00+state%3Dtrained+accuracy+%3E+0.95&sort=-metric.accuracy&columns=state&columns=loss&columns=model&columns=cached&columns=started&columns=updated&columns=metric.accuracy&columns=param.learning_rate",
 		"/runs?q=state%3Dfailed+accurcy+%3E+0.9", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
-		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
+		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/compare?" + compared[1:], "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
 		"/trial?pipeline=penguin&id=" + study + "&trial=12", "/trial?pipeline=penguin&id=" + study + "&trial=7",
 		"/trial?pipeline=penguin&id=" + tradeOff + "&trial=59", "/artifact?ref=" + checkpoint.Checkpoint(storage.Checkpoint{Attempt: "a1", Number: 1}).String(),

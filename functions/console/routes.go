@@ -70,7 +70,8 @@ func (c *Console) page(p page) http.HandlerFunc {
 	}
 }
 
-// whole builds and renders a page, when it is its turn. It doesn't send it: clients may read slowly.
+// whole builds and renders a page, when it is its turn. It doesn't send it: a client may read
+// slowly.
 func (c *Console) whole(r *http.Request, p page) ([]byte, error) {
 	select {
 	case c.building <- struct{}{}:
