@@ -67,6 +67,7 @@ func Main(m Module) {
 // the process is asked to stop. Without a progress descriptor, as when a module is started by hand,
 // progress goes to standard error.
 func Process(ctx context.Context, m Module) (status int) {
+	collectLater()
 	progress := os.Stderr
 	if fd, err := strconv.Atoi(os.Getenv(ProgressEnv)); err == nil {
 		syscall.CloseOnExec(fd)

@@ -115,14 +115,26 @@ func holds(expression string) chromedp.Action {
 	})
 }
 
+// hover moves the pointer until the page says that it is over the element, which may move meanwhile.
 func hover(ctx context.Context, selector string) error {
 	quoted, err := json.Marshal(selector)
 	if err != nil {
 		return err
 	}
-	var at struct{ X, Y float64 }
-	place := fmt.Sprintf(`(() => { const r = document.querySelector(%s).getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2}; })()`, quoted)
-	return chromedp.Run(ctx, chromedp.Evaluate(place, &at), chromedp.ActionFunc(func(ctx context.Context) error {
-		return chromedp.MouseEvent("mouseMoved", at.X, at.Y).Do(ctx)
-	}))
+	place := fmt.Sprintf(`(() => { const one = document.querySelector(%s), r = one.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2, Over: one.matches(':hover')}; })()`, quoted)
+	for {
+		var at struct {
+			X, Y float64
+			Over bool
+		}
+		err := chromedp.Run(ctx, chromedp.Evaluate(place, &at), chromedp.ActionFunc(func(ctx context.Context) error {
+			return chromedp.MouseEvent("mouseMoved", at.X, at.Y).Do(ctx)
+		}))
+		if err != nil || at.Over {
+			return err
+		}
+		if err := chromedp.Run(ctx, chromedp.Sleep(50*time.Millisecond)); err != nil {
+			return err
+		}
+	}
 }

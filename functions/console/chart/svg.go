@@ -165,19 +165,19 @@ func (s Series) Class() string {
 	return class
 }
 
-// path returns the line's element. A single point, and each point of a line of dots, is a dot.
+// path returns the line's element. A single point is a circle. The points of a line of dots are ends
+// of strokes without length: one element, where a circle each would slow the page down.
 func (s Series) path(x, y scale, more string) string {
 	points := thinned(s.Points, maxPathPoints)
-	if !s.Dots && len(points) > 1 {
+	switch {
+	case s.Dots:
+		return fmt.Sprintf(`<path class="dots %s" d="%s"/>`, s.Class(), dotsOf(points, x, y))
+	case len(points) > 1:
 		return fmt.Sprintf(`<path class="line %s%s" d="%s"/>`, s.Class(), more, pathOf(points, x, y))
+	case len(points) == 1 && y.shows(points[0].Value):
+		return fmt.Sprintf(`<circle class="dot %s" cx="%.1f" cy="%.1f" r="3"/>`, s.Class(), x.at(points[0].Step), y.at(points[0].Value))
 	}
-	var b strings.Builder
-	for _, p := range points {
-		if y.shows(p.Value) {
-			fmt.Fprintf(&b, `<circle class="dot %s" cx="%.1f" cy="%.1f" r="%g"/>`, s.Class(), x.at(p.Step), y.at(p.Value), map[bool]float64{true: 1, false: 3}[s.Dots])
-		}
-	}
-	return b.String()
+	return ""
 }
 
 // maxPathPoints is the number of points in a line of a picture: more can't be distinguished.
@@ -211,6 +211,17 @@ func pathOf(points []Point, x, y scale) string {
 		pen = 'L'
 	}
 	return string(b)
+}
+
+// dotsOf leaves out values that can't be shown.
+func dotsOf(points []Point, x, y scale) string {
+	var b strings.Builder
+	for _, p := range points {
+		if y.shows(p.Value) {
+			fmt.Fprintf(&b, "M%.1f %.1fh0", x.at(p.Step), y.at(p.Value))
+		}
+	}
+	return b.String()
 }
 
 // plotted is a chart for the script that draws it: lines with their classes, and the steps of each,

@@ -137,7 +137,8 @@ class Plot {
     const steps = (timed ? timeTicks : niceTicks)(x0, x1, Math.max(2, Math.min(6, Math.floor(width / 90))));
     for (const t of steps) if (t >= x0 && t <= x1) text += `<text class="tick middle" x="${round(this.x(t))}" y="${height - 8}">${stepText(chart.axis, t, this.span)}</text>`;
     const path = (line, values, more) => {
-      if (line.dots || values.length === 1) return values.map((v, i) => shows(v) ? `<circle class="dot ${line.class}" cx="${round(this.x(line.x[i]))}" cy="${round(this.y(v))}" r="${line.dots ? 1 : 3}"/>` : '').join('');
+      if (line.dots) return `<path class="dots ${line.class}" d="${values.map((v, i) => shows(v) ? `M${round(this.x(line.x[i]))} ${round(this.y(v))}h0` : '').join('')}"/>`;
+      if (values.length === 1) return shows(values[0]) ? `<circle class="dot ${line.class}" cx="${round(this.x(line.x[0]))}" cy="${round(this.y(values[0]))}" r="3"/>` : '';
       let d = '', pen = 'M';
       for (let i = 0; i < values.length; i++) if (shows(values[i])) { d += pen + round(this.x(line.x[i])) + ' ' + round(this.y(values[i])); pen = 'L'; } else pen = 'M';
       return `<path class="line ${line.class}${more}" d="${d}"/>`;
@@ -239,7 +240,7 @@ class Plot {
   }
   // picture is the chart as it is shown, with its title and legend, as a file that needs no style sheet.
   picture() {
-    const shown = this.place.querySelector('svg'), copy = shown.cloneNode(true), width = shown.viewBox.baseVal.width, kept = ['stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'fill', 'opacity', 'font-family', 'font-size', 'text-anchor'];
+    const shown = this.place.querySelector('svg'), copy = shown.cloneNode(true), width = shown.viewBox.baseVal.width, kept = ['stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'stroke-linejoin', 'fill', 'opacity', 'font-family', 'font-size', 'text-anchor'];
     const originals = shown.querySelectorAll('*');
     copy.querySelectorAll('*').forEach((e, i) => { const style = getComputedStyle(originals[i]); for (const name of kept) e.setAttribute(name, style.getPropertyValue(name)); e.removeAttribute('class'); });
     const lines = this.chart.lines, across = Math.max(1, Math.floor(width / 180)), whole = height + 34 + 18 * Math.ceil(lines.length / across);

@@ -116,9 +116,13 @@ function moves(old, fresh) {
   const now = rowsOf(fresh).map(nameOf), was = rowsOf(old).map(nameOf);
   return was.length > 0 && now.length > 0 && was.some((name, i) => now[i] !== name);
 }
+// The browser knows what the pointer is over only when it has drawn, and a list may have been replaced since then.
+let pointer = null;
+for (const event of ['pointermove', 'pointerover']) document.addEventListener(event, e => { pointer = e.pointerType === 'touch' ? null : [e.clientX, e.clientY]; }, { passive: true });
+document.documentElement.addEventListener('pointerleave', () => { pointer = null; });
 function read(list) {
   const table = list.querySelector('table.list');
-  return table.matches(':hover') || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
+  return pointer !== null && table.contains(document.elementFromPoint(...pointer)) || table.contains(document.activeElement) || table.getBoundingClientRect().top < 0;
 }
 // stay puts the rows of fresh in the order of old. Rows that fresh does not have stay as they were.
 function stay(old, fresh) {
