@@ -226,6 +226,19 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A class is the value of a label of Kubernetes, and the end of a name.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	for _, class := range []string{"a", "9", "gpu", "gpu-a100", "a--b", strings.Repeat("x", 21)} {
+		if err := CheckClass("class", class); err != nil {
+			t.Errorf("%q: %v", class, err)
+		}
+	}
+	for _, class := range []string{"", "-a", "gpu-", "-", "A", "a.b", "a b", "a_b", "ä", "a\n", strings.Repeat("x", 22)} {
+		wantInvalid(t, class, CheckClass("class", class), "class")
+	}
+}
+
 func TestErrorsRepeatOnlyALittleOfWhatWasThere(t *testing.T) {
 	t.Parallel()
 	err := CheckName("subject", strings.Repeat("ä\x00", 4000))

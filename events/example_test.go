@@ -86,7 +86,7 @@ func ExampleDecodeJob() {
 	fmt.Println(err)
 	// Output:
 	// jobs.train.gpu.5f3a <nil>
-	// class: expected 1 to 63 characters of a-z, 0-9 and -, beginning with a letter or digit, got "GPU"
+	// class: expected 1 to 21 characters of a-z, 0-9 and -, beginning and ending with a letter or digit, got "GPU"
 }
 
 // A lease is only replaced by compare-and-swap. An attempt whose lease another one has taken over

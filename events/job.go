@@ -28,7 +28,7 @@ type Job struct {
 	ID       string   `json:"id" jsonschema:"required,format=jobid"`
 	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
 	// Resource class: cpu, gpu, ...
-	Class string `json:"class" jsonschema:"required,format=name"`
+	Class string `json:"class" jsonschema:"required,format=class"`
 
 	Pipeline string `json:"pipeline" jsonschema:"required,format=name"`
 	// Of the pipeline in PIPELINES; 0 for one given inline.
@@ -95,7 +95,7 @@ func (j Job) Validate() error {
 		}
 	}
 	return first(
-		CheckName("class", j.Class),
+		CheckClass("class", j.Class),
 		CheckName("pipeline", j.Pipeline),
 		CheckRun("run", j.Run),
 		checkObject("spec", j.Spec),

@@ -105,6 +105,8 @@ func spellOut(schema *jsonschema.Schema) {
 		of.Format, of.Pattern = "", splitPattern
 	case "name":
 		of.Format, of.Pattern, of.MaxLength = "", namePattern, limit(maxName)
+	case "class":
+		of.Format, of.Pattern, of.MaxLength = "", classPattern, limit(maxClass)
 	case "kind":
 		of.Format = ""
 		for _, kind := range Kinds() {

@@ -121,7 +121,7 @@ func ParseJobFilter(filter string) (f Function, class string, ok bool) {
 		return "", "", false
 	}
 	f, class = Function(tokens[1]), tokens[2]
-	return f, class, CheckName("function", tokens[1]) == nil && CheckName("class", class) == nil
+	return f, class, CheckName("function", tokens[1]) == nil && CheckClass("class", class) == nil
 }
 
 // JobFilterAny matches the job of that id, whatever its function and class.

@@ -13,6 +13,7 @@ import (
 // Patterns of single values. The JSON Schemas use the same patterns.
 const (
 	namePattern   = `^[a-z0-9][a-z0-9-]*$`
+	classPattern  = `^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	digestPattern = `^sha256:[0-9a-f]{64}$`
 	jobIDPattern  = `^[A-Za-z0-9_-]{1,128}$`
 	splitPattern  = `^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
@@ -28,6 +29,7 @@ const (
 	filesElement = `(\.?\.?[^/.\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\\\x00-\x1f\x7f-\x9f]*)`
 
 	maxName   = 63   // bytes: a DNS label, so that names can be used for Kubernetes objects
+	maxClass  = 21   // bytes: a class is a part of such names, next to a release and a function
 	maxRun    = 256  // bytes, as UTF-8
 	maxID     = 256  // bytes
 	maxURI    = 1100 // bytes: S3's 1024 for the key, 63 for the bucket, and s3://
@@ -41,17 +43,28 @@ const (
 
 var (
 	nameRE   = regexp.MustCompile(namePattern)
+	classRE  = regexp.MustCompile(classPattern)
 	digestRE = regexp.MustCompile(digestPattern)
 	jobIDRE  = regexp.MustCompile(jobIDPattern)
 	splitRE  = regexp.MustCompile(splitPattern)
 	uriRE    = regexp.MustCompile(uriPattern)
 )
 
-// CheckName validates the name of a pipeline or a resource class: a-z, 0-9 and -, 1 to 63 bytes,
-// not beginning with -.
+// CheckName validates the name of a pipeline, a consumer or a worker: a-z, 0-9 and -, 1 to 63
+// bytes, not beginning with -.
 func CheckName(field, name string) error {
 	if len(name) > maxName || !nameRE.MatchString(name) {
 		return invalid(field, "1 to 63 characters of a-z, 0-9 and -, beginning with a letter or digit", name)
+	}
+	return nil
+}
+
+// CheckClass validates the name of a resource class: a-z, 0-9 and -, 1 to 21 bytes, beginning and
+// ending with a letter or digit. Kubernetes takes it as the value of a label, and the chart's names
+// end with it.
+func CheckClass(field, class string) error {
+	if len(class) > maxClass || !classRE.MatchString(class) {
+		return invalid(field, "1 to 21 characters of a-z, 0-9 and -, beginning and ending with a letter or digit", class)
 	}
 	return nil
 }

@@ -173,8 +173,8 @@ func (w WorkerStatus) Validate() error {
 		CheckName("id", w.ID),
 		checkText("host", w.Host, maxWorkerText),
 		checkText("version", w.Version, maxWorkerText),
-		checkNames("functions", w.Functions),
-		checkNames("classes", w.Classes),
+		checkList("functions", w.Functions, CheckName),
+		checkList("classes", w.Classes, CheckClass),
 		checkSlots("slots", w.Slots), checkSlots("busy", w.Busy), checkSlots("more_jobs", w.MoreJobs),
 		w.validateLists(),
 	)
@@ -219,15 +219,15 @@ func (j WorkerJob) validate() error {
 	)
 }
 
-// checkNames checks a list of names: a newer worker may have functions that this program does not
-// know.
-func checkNames[T ~string](field string, names []T) error {
+// checkList checks a list of names with check: a newer worker may have functions that this program
+// does not know.
+func checkList[T ~string](field string, names []T, check func(field, name string) error) error {
 	const most = 32
 	if len(names) == 0 || len(names) > most {
 		return invalid(field, fmt.Sprintf("1 to %d names", most), fmt.Sprint(len(names)))
 	}
 	for i, name := range names {
-		if err := CheckName(fmt.Sprintf("%s[%d]", field, i), string(name)); err != nil {
+		if err := check(fmt.Sprintf("%s[%d]", field, i), string(name)); err != nil {
 			return err
 		}
 	}

@@ -152,7 +152,7 @@ func (d Definition) forClasses(classes []string) (Definition, error) {
 		known[consumer.key()] = true
 	}
 	for _, class := range classes {
-		if err := events.CheckName("class", class); err != nil {
+		if err := events.CheckClass("class", class); err != nil {
 			return d, err
 		}
 		for _, function := range events.Functions() {

@@ -64,7 +64,7 @@ func checkClasses(classes []string) error {
 		return &events.Invalid{Field: "class", Expected: "at least one class"}
 	}
 	for _, class := range classes {
-		if err := events.CheckName("class", class); err != nil {
+		if err := events.CheckClass("class", class); err != nil {
 			return err
 		}
 	}

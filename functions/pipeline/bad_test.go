@@ -97,7 +97,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"a list for a duration", head + "trainer: {resources: {timeout: [6h]}}\n",
 			`p.yaml:3:23: trainer.resources.timeout: expected text, got a list`},
 		{"a bad class", head + "trainer: {resources: {class: GPU}}\n",
-			`p.yaml:3:23: trainer.resources.class: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "GPU"`},
+			`p.yaml:3:23: trainer.resources.class: expected 1 to 21 characters of a-z, 0-9 and -, beginning and ending with a letter or digit, got "GPU"`},
 		{"no attempts", head + "trainer: {max_attempts: 0, max_crashes: -1}\n",
 			"p.yaml:3:11: trainer.max_attempts: expected at least 1, got 0; default: 1\n" +
 				"p.yaml:3:28: trainer.max_crashes: expected at least 1, got -1; default: 3"},
@@ -136,7 +136,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"no try of a search", head + "tuner: {when: never, max_attempts: 0}\n", `p.yaml:3:22: tuner.max_attempts: expected at least 1, got 0; default: the trainer's`},
 		{"no crash of a search", head + "tuner: {when: never, max_crashes: -1}\n", `p.yaml:3:22: tuner.max_crashes: expected at least 1, got -1; default: the trainer's`},
 		{"a class that is none", head + "tuner: {when: never, resources: {class: GPU}}\n",
-			`p.yaml:3:34: tuner.resources.class: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "GPU"`},
+			`p.yaml:3:34: tuner.resources.class: expected 1 to 21 characters of a-z, 0-9 and -, beginning and ending with a letter or digit, got "GPU"`},
 		{"trials on several machines", head + "tuner: {when: never, resources: {strategy: multi_worker}}\n",
 			`p.yaml:3:34: tuner.resources.strategy: expected one of mirrored, tpu, got "multi_worker"`},
 		{"trials below zero", head + "tuner: {when: never, tune_args: {num_parallel_trials: -1}}\n",

@@ -46,7 +46,7 @@ type Trainer struct {
 
 // Resources are the requirements of a job, which determine where it runs.
 type Resources struct {
-	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Class of workers that take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Default: cpu\\, or tpu for the strategy tpu"`
+	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=21,description=Class of workers that take the job. gpu\\, and every class that begins with gpu-\\, asks for a GPU. Default: cpu\\, or tpu for the strategy tpu"`
 	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Memory limit of the module's processes. Default: none"`
 	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Time limit of one attempt. Default: none"`
 	Workers  int      `json:"workers" jsonschema:"minimum=1,maximum=64,default=1,description=Processes of a TFX module that train one model together"`

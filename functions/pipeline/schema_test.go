@@ -106,6 +106,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		"{}", "pipeline: p\n", "pipeline: P\nmodule: m\n", head + "trainer: {trian_args: {}}\n", head + "trainer: {seed: one}\n",
 		head + "trainer: {wait_for: [all]}\n", head + "trainer: {hyperparameters: newest}\n",
 		head + "trainer: {resources: {memory: 8}}\n", head + "trainer: {resources: {timeout: soon}}\n",
+		head + "trainer: {resources: {class: gpu-}}\n", head + "tuner: {when: never, resources: {class: more-than-21-characters}}\n",
 		head + "trainer: {max_attempts: 0}\n", head + "trainer: {skew: maybe}\n", head + "trainer: {skew: {rows: 0}}\n", head + "trainer: {skew: {tolerance: -1}}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",

@@ -156,7 +156,7 @@ func (r *report) search(p Pipeline) {
 		r.args("tuner.eval_args", *t.EvalArgs)
 	}
 	if s := t.Resources; s != nil {
-		r.name("tuner.resources.class", s.Class)
+		r.class("tuner.resources.class", s.Class)
 		if s.Strategy != "" && s.Workers <= 1 {
 			r.oneOf("tuner.resources.strategy", s.Strategy, module.StrategyMirrored, module.StrategyTPU)
 		}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -36,7 +37,7 @@ func (r *report) trainer(p Pipeline) {
 	r.customConfig("trainer.custom_config", t.CustomConfig)
 	r.baseModel(t.BaseModel)
 	r.exports(t.Exports)
-	r.name("trainer.resources.class", t.Resources.Class)
+	r.class("trainer.resources.class", t.Resources.Class)
 	r.strategy(p)
 }
 
@@ -55,6 +56,14 @@ func (r *report) name(key, value string) {
 		r.add(key, "missing, expected a name of a-z, 0-9 and -")
 	case !namePattern.MatchString(value):
 		r.add(key, "expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got %q", shorten(value))
+	}
+}
+
+// class reports a class that events.CheckClass refuses.
+func (r *report) class(key, value string) {
+	var bad *events.Invalid
+	if errors.As(events.CheckClass(key, value), &bad) {
+		r.add(key, "expected %s, got %q", bad.Expected, shorten(value))
 	}
 }
 

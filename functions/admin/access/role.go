@@ -84,8 +84,12 @@ func (s Scope) check(role Role) error {
 
 func (s Scope) checkNames(role Role) error {
 	for field, names := range map[string][]string{"pipeline": s.Pipelines, "class": s.Classes, "name": s.Names} {
+		check := events.CheckName
+		if field == "class" {
+			check = events.CheckClass
+		}
 		for _, name := range names {
-			if err := events.CheckName(field, name); err != nil {
+			if err := check(field, name); err != nil {
 				return fmt.Errorf("role %s: %w", role, err)
 			}
 		}

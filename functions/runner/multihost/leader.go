@@ -59,7 +59,7 @@ func (o Options) Check() error {
 			return fmt.Errorf("hosts: %s is listed twice", host)
 		}
 	}
-	return events.CheckName("class", o.Class)
+	return events.CheckClass("class", o.Class)
 }
 
 func checkAddress(host string) error {

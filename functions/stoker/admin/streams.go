@@ -58,7 +58,7 @@ func newStreamsApply(a *app.App) *cobra.Command {
 
 func checkClasses(classes []string) error {
 	for _, class := range classes {
-		if err := events.CheckName("--classes", class); err != nil {
+		if err := events.CheckClass("--classes", class); err != nil {
 			return exit.Usage(err)
 		}
 	}

@@ -116,6 +116,11 @@ func (f *workerFlags) check() error {
 	if len(f.classes) == 0 || slices.Contains(f.classes, "") {
 		return exit.Usage(errors.New("--classes: expected names of resource classes, like cpu,gpu"))
 	}
+	for _, class := range f.classes {
+		if err := events.CheckClass("--classes", class); err != nil {
+			return exit.Usage(err)
+		}
+	}
 	return errors.Join(f.checkFunctions(), f.checkHosts(), app.Within("slots", f.slots, 1, app.AnyCount), f.warm.Check(), app.CheckCompute())
 }
 
