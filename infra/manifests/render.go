@@ -33,11 +33,16 @@ func (o Object) String() string { return o.GetKind() + " " + o.GetName() + " (" 
 // Render renders the chart in dir as `helm template stoker -n stoker` does, with values merged into
 // its own, which are checked by its schema.
 func Render(dir string, values map[string]any) ([]Object, error) {
+	return RenderRelease(dir, "stoker", values)
+}
+
+// RenderRelease renders the chart for a release of another name.
+func RenderRelease(dir, name string, values map[string]any) ([]Object, error) {
 	chart, err := loader.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	release := common.ReleaseOptions{Name: "stoker", Namespace: "stoker", Revision: 1, IsInstall: true}
+	release := common.ReleaseOptions{Name: name, Namespace: "stoker", Revision: 1, IsInstall: true}
 	all, err := util.ToRenderValues(chart, values, release, nil)
 	if err != nil {
 		return nil, err
@@ -93,7 +98,11 @@ var templates = map[string][]string{
 // JobSet are all alike.
 func Pod(o Object) (pod corev1.PodTemplateSpec, ok bool, err error) {
 	within, path := o.Object, templates[o.GetKind()]
-	if o.GetKind() == "JobSet" {
+	switch o.GetKind() {
+	case "Pod":
+		template := map[string]any{"metadata": o.Object["metadata"], "spec": o.Object["spec"]}
+		within, path = map[string]any{"template": template}, []string{"template"}
+	case "JobSet":
 		jobs, _, _ := unstructured.NestedSlice(o.Object, "spec", "replicatedJobs")
 		if len(jobs) != 1 {
 			return pod, false, fmt.Errorf("%s: expected one replicated job, got %d", o, len(jobs))

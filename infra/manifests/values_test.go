@@ -55,7 +55,7 @@ var others = []any{
 	true, false, 1.0, 3.0, 37.0, 38.0, 2000.0, 3000.0, "x", "y", "nats://x:1", "nats://y:1", "x:1", "y:1", "s3://other", "s3://another", "http://x:1", "http://y:1", "7Gi",
 	"2s", "5m", "warn", "info", "json", "text", "seed", "creds", "Never", "Always", "cuda", "python", "cloudevents", []any{}, []any{37}, []any{38},
 	[]any{"s3://other"}, []any{"s3://other=x"}, []any{"x"}, []any{"model.trained"}, []any{map[string]any{"name": "x"}}, []any{map[string]any{"podSelector": map[string]any{}}},
-	map[string]any{}, map[string]any{"x": "7"},
+	map[string]any{}, map[string]any{"x": "7"}, map[string]any{"python": "sha256:" + strings.Repeat("0", 64)},
 }
 
 // makes returns the different manifests that other values in the place of one make, in addition to

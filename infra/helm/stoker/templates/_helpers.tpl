@@ -1,5 +1,40 @@
+{{- /* The beginning of every name. */ -}}
 {{- define "stoker.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- $chart := .Values.nameOverride | default .Chart.Name -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
+{{- else if contains $chart .Release.Name }}{{ .Release.Name | trunc 40 | trimAll "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name $chart | trunc 40 | trimAll "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* Fails if services can't have names that begin like this: Helm also takes releases named 7up or a.b. */ -}}
+{{- define "stoker.named" -}}
+{{- $name := include "stoker.name" . -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "release %s: names would begin with %s, and those of services have only a-z, 0-9 and -, and begin with a letter: rename the release, or set fullnameOverride" .Release.Name $name) -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Fails if Kubernetes, KEDA or JobSet would refuse a name for its length. Arguments: name (of the
+ScaledJob or JobSet, without its hash), class, function, max, hosts, several.
+
+One pod: KEDA sets the ScaledJob's name as the label scaledjob.keda.sh/name. A group that KEDA starts:
+its Job is the ScaledJob's name and six characters, and the hostnames of its pods have an index more.
+A standing group: JobSet's names of pods. */ -}}
+{{- define "stoker.fits" -}}
+{{- $last := int (sub (int .hosts.count) 1) -}}
+{{- $what := "the label scaledjob.keda.sh/name" -}}
+{{- $longest := .name -}}
+{{- if and .several .hosts.standing -}}
+{{- $what = "the name of a pod of the JobSet" -}}
+{{- $longest = printf "%s-xxxxxxxx-group-%d-%d-xxxxx" .name (int (sub (int .max) 1)) $last -}}
+{{- else if .several -}}
+{{- $what = "the hostname of a pod of the Indexed Job" -}}
+{{- $longest = printf "%s-xxxxx-%d" .name $last -}}
+{{- end -}}
+{{- if gt (len $longest) 63 -}}
+{{- fail (printf "classes.%s.functions.%s: %s would be %s: %d characters, and Kubernetes takes 63: shorten the class or the release, or set fullnameOverride" .class .function $what $longest (len $longest)) -}}
+{{- end -}}
 {{- end }}
 
 {{- /* Labels that select the pods of a component: (list . "worker"). */ -}}
@@ -17,11 +52,13 @@ app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
 helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{- end }}
 
-{{- /* The image of a variant: (list . "python"). */ -}}
+{{- /* The image of a variant, with its digest if the values have one: (list . "python"). */ -}}
 {{- define "stoker.image" -}}
 {{- $root := index . 0 -}}
 {{- $variant := index . 1 -}}
-{{ $root.Values.image.repository }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}{{ with $variant }}-{{ . }}{{ end }}
+{{- $image := $root.Values.image -}}
+{{ $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}{{ with $variant }}-{{ . }}{{ end }}
+{{- with get $image.digests ($variant | default "stoker") }}@{{ . }}{{ end }}
 {{- end }}
 
 {{- /* The settings of every pod: (list . "worker"). No service account token, no root, no access to the node. */ -}}
