@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 mkdir -p "$1"
 out=$(realpath "$1")
+go mod download github.com/kedacore/keda/v2 sigs.k8s.io/jobset github.com/prometheus-operator/prometheus-operator # definitions
 version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 IFS=. read -r major minor _ <<<"${version#v}"
 at=k8s.io/component-base/version

@@ -171,26 +171,35 @@ func (s *server) render(t *testing.T, chart, release, namespace string, args ...
 func (s *server) have(t *testing.T, release, namespace string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	found := map[string]*unstructured.Unstructured{}
-	for _, selector := range []string{"app.kubernetes.io/instance=" + release, "owner=helm,name=" + release} {
-		for _, resource := range s.namespaced(t) {
-			list, err := s.dynamic.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
-			must(t, err)
-			for _, object := range list.Items {
-				found[object.GetKind()+" "+object.GetName()] = &object
-			}
+	add := func(resource schema.GroupVersionResource, selector string) {
+		list, err := s.dynamic.Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+		must(t, err)
+		for _, object := range list.Items {
+			found[object.GetKind()+" "+object.GetName()] = &object
 		}
+	}
+	resources, err := s.namespaced()
+	must(t, err)
+	for _, resource := range resources {
+		add(resource, "app.kubernetes.io/instance="+release)
+	}
+	for _, helms := range []string{"configmaps", "secrets"} {
+		add(schema.GroupVersionResource{Version: "v1", Resource: helms}, "owner=helm,name="+release)
 	}
 	return found
 }
 
-// namespaced returns the resources of namespaces that can be listed.
-func (s *server) namespaced(t *testing.T) (all []schema.GroupVersionResource) {
-	t.Helper()
-	groups, err := s.discovery.ServerPreferredNamespacedResources()
-	must(t, err)
+// listable returns the resources of namespaces that can be listed.
+func (s *server) listable() (all []schema.GroupVersionResource, err error) {
+	groups, err := s.kube.Discovery().ServerPreferredNamespacedResources()
+	if err != nil {
+		return nil, err
+	}
 	for _, group := range groups {
 		version, err := schema.ParseGroupVersion(group.GroupVersion)
-		must(t, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, resource := range group.APIResources {
 			if slices.Contains(resource.Verbs, "list") {
 				all = append(all, version.WithResource(resource.Name))
@@ -198,16 +207,21 @@ func (s *server) namespaced(t *testing.T) (all []schema.GroupVersionResource) {
 		}
 	}
 	if len(all) < 20 {
-		t.Fatalf("the server has %d kinds of objects", len(all))
+		return nil, fmt.Errorf("the server has %d kinds of objects", len(all))
 	}
-	return all
+	return all, nil
 }
 
-// specs returns the text of each object's spec, in which its UID is replaced: a Job has it in its
-// selector.
+// specs returns the text of each object's spec, without what the server chooses: addresses of
+// services, and the UID that a Job has in its selector.
 func specs(objects map[string]*unstructured.Unstructured) (map[string]string, error) {
 	all := map[string]string{}
 	for name, object := range objects {
+		object = object.DeepCopy()
+		if address, _, _ := unstructured.NestedString(object.Object, "spec", "clusterIP"); address != "None" {
+			unstructured.RemoveNestedField(object.Object, "spec", "clusterIP")
+			unstructured.RemoveNestedField(object.Object, "spec", "clusterIPs")
+		}
 		text, err := json.Marshal(object.Object["spec"])
 		if err != nil {
 			return nil, err

@@ -12,9 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -41,9 +42,7 @@ type server struct {
 	kube       *kubernetes.Clientset
 	dynamic    dynamic.Interface
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
-	discovery  interface {
-		ServerPreferredNamespacedResources() ([]*metav1.APIResourceList, error)
-	}
+	namespaced func() ([]schema.GroupVersionResource, error) // listable, once
 }
 
 // start starts etcd and an API server, and defines the custom resources. Both end with the first
@@ -132,7 +131,7 @@ func (s *server) connect() (err error) {
 	if s.kube, err = kubernetes.NewForConfig(s.config); err != nil {
 		return err
 	}
-	s.discovery = s.kube.Discovery()
+	s.namespaced = sync.OnceValues(s.listable)
 	s.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(s.kube.Discovery()))
 	s.dynamic, err = dynamic.NewForConfig(s.config)
 	return err
