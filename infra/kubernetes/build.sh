@@ -2,9 +2,9 @@
 # build.sh FOLDER: builds etcd, kube-apiserver and Helm out of the modules that go.mod names. The first time takes some ten
 # minutes of two processors. Helm compares the server's version with the chart's kubeVersion, so it is linked in.
 set -euo pipefail
-cd "$(dirname "$0")"
 mkdir -p "$1"
 out=$(realpath "$1")
+cd "$(dirname "$0")"
 go mod download github.com/kedacore/keda/v2 sigs.k8s.io/jobset github.com/prometheus-operator/prometheus-operator # definitions
 version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 IFS=. read -r major minor _ <<<"${version#v}"

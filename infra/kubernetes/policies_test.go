@@ -79,7 +79,7 @@ func aPod(t *testing.T, objects map[string]*unstructured.Unstructured) *unstruct
 var broken = map[string]map[string]func(container, spec, metadata map[string]any){
 	"images-by-digest": {"images are named by digest": func(c, _, _ map[string]any) { c["image"] = "stoker:v1" }},
 	"no-tokens": {
-		"pods have no token of the API server":    func(_, spec, _ map[string]any) { spec["automountServiceAccountToken"] = true },
+		"pods have no token of the API server":     func(_, spec, _ map[string]any) { spec["automountServiceAccountToken"] = true },
 		"pods have a service account of their own": func(_, spec, _ map[string]any) { spec["serviceAccountName"] = "default" },
 	},
 	"read-only-roots": {

@@ -100,7 +100,9 @@ func (r *release) step(chart, verb string, more ...string) map[string]string {
 // have returns the objects of the release without Helm's own.
 func (r *release) have() map[string]*unstructured.Unstructured {
 	all := api.have(r.t, "stoker", r.namespace)
-	maps.DeleteFunc(all, func(name string, _ *unstructured.Unstructured) bool { return strings.Contains(name, " sh.helm.release.v1.") })
+	maps.DeleteFunc(all, func(name string, _ *unstructured.Unstructured) bool {
+		return strings.Contains(name, " sh.helm.release.v1.")
+	})
 	return all
 }
 
