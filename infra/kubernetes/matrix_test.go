@@ -32,7 +32,7 @@ var choices = []choice{
 	{"names", []string{`{}`, `{nameOverride: trainer}`, `{fullnameOverride: acme}`}},
 	{"image", []string{`{}`, `{image: {digests: {stoker: "` + digest + `", python: "` + digest + `"}, pullPolicy: Always, pullSecrets: [{name: registry}]}}`}},
 	{"credentials", []string{`{}`,
-		`{bus: {secrets: {dispatcher: d, worker: w, console: c, operator: o, notifier: n, exporter: e, bridge: b, upstream: u}}}`,
+		`{bus: {secrets: {dispatcher: d, worker: w, console: c, operator: o, notifier: notes, exporter: e, bridge: b, upstream: u}}}`,
 		`{bus: {secretKey: creds, account: ACME, secrets: {worker: w, operator: o, upstream: u}, clientCertificate: {secret: tls}}}`}},
 	{"ca", []string{`{}`, `{bus: {ca: {secret: ca}}, store: {ca: {secret: ca, key: root.pem}}}`}},
 	{"store", []string{`{}`, `{store: {endpoint: "http://minio.minio.svc:9000", region: here, inputs: ["s3://up"], secrets: {worker: s, console: s, exporter: s, bridge: s}}}`}},

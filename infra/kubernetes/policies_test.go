@@ -32,7 +32,7 @@ func TestPoliciesOfAPlatformAdmitTheChart(t *testing.T) {
 	objects := api.have(t, "stoker", namespace)
 	pod := aPod(t, objects)
 	wantPolicies(t, namespace, pod, names)
-	if n := api.wantMade(t, namespace, objects); n < 12 {
+	if n := api.wantMade(t, namespace, objects); n < 10 {
 		t.Errorf("%d Jobs and Pods were checked", n)
 	}
 	api.wantTest(t, namespace, tests)

@@ -63,6 +63,7 @@ type release struct {
 	t         *testing.T
 	namespace string
 	values    []string
+	last      map[string]string // specs after the last step
 }
 
 // run runs Helm, which must succeed.
@@ -94,7 +95,15 @@ func (r *release) step(chart, verb string, more ...string) map[string]string {
 		r.t.Errorf("%s: %d Jobs and Pods were checked", verb, n)
 	}
 	api.wantTest(r.t, r.namespace, tests)
-	return r.specs()
+	now := r.specs()
+	for name, spec := range now {
+		// The server would take a change: JobSet refuses it in its webhook.
+		if before, same := r.last[name]; same && strings.HasPrefix(name, "JobSet ") && before != spec {
+			r.t.Errorf("%s %v: %s has changed, and a JobSet is immutable:\n%s", verb, more, name, cmp.Diff(before, spec))
+		}
+	}
+	r.last = now
+	return now
 }
 
 // have returns the objects of the release without Helm's own.
@@ -120,7 +129,7 @@ func newerChart(t *testing.T) string {
 	file := filepath.Join(dir, "Chart.yaml")
 	text, err := os.ReadFile(file)
 	must(t, err)
-	newer := strings.NewReplacer("\nversion: 0.1.0\n", "\nversion: 0.2.0\n", "\nappVersion: \"0.1.0\"\n", "\nappVersion: \"0.2.0\"\n").Replace(string(text))
+	newer := strings.NewReplacer("version: 0.1.0", "version: 0.2.0", `appVersion: "0.1.0"`, `appVersion: "0.2.0"`).Replace(string(text))
 	if strings.Count(newer, "0.2.0") != 2 {
 		t.Fatalf("%s has no version 0.1.0", file)
 	}
