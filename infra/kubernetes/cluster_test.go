@@ -137,16 +137,18 @@ func (s *server) namespace(t *testing.T, labels map[string]string) string {
 	return made.Name
 }
 
-// helm runs Helm as the administrator, and returns what it prints.
+// helm runs Helm as the administrator, and returns its output.
 func (s *server) helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "helm"), append(args, "--qps", "1000", "--burst-limit", "1000")...)
 	cmd.Env = []string{"HOME=" + s.dir, "KUBECONFIG=" + s.kubeconfig, "HELM_DRIVER=configmap"}
-	out, err := cmd.CombinedOutput()
+	var out, warnings bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &warnings
+	err := cmd.Run()
 	if err != nil {
-		err = fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, out)
+		err = fmt.Errorf("helm %s: %w\n%s%s", strings.Join(args, " "), err, &out, &warnings)
 	}
-	return string(out), err
+	return out.String(), err
 }
 
 // render returns the objects of `helm template`, and those that `helm test` creates.

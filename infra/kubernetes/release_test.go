@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -78,10 +79,20 @@ func (r *release) run(args ...string) string {
 // controllers will make of it. It returns the specs.
 func (r *release) step(chart, verb string, more ...string) map[string]string {
 	r.t.Helper()
-	args := slices.Concat(r.values, more)
-	r.run(append([]string{verb, "stoker", chart, "-n", r.namespace}, args...)...)
-	rendered, tests, err := api.render(r.t, chart, "stoker", r.namespace, args...)
+	out := r.run(slices.Concat([]string{verb, "stoker", chart, "-n", r.namespace, "-o", "json"}, r.values, more)...)
+	var said struct {
+		Manifest string
+		Hooks    []struct{ Manifest string }
+	}
+	must(r.t, json.Unmarshal([]byte(out), &said))
+	rendered, err := decode([]byte(said.Manifest))
 	must(r.t, err)
+	var tests []*unstructured.Unstructured
+	for _, hook := range said.Hooks {
+		objects, err := decode([]byte(hook.Manifest))
+		must(r.t, err)
+		tests = append(tests, objects...)
+	}
 	var want []string
 	for _, object := range rendered {
 		want = append(want, object.GetKind()+" "+object.GetName())
