@@ -11,14 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// `helm test` creates the pod of `stoker doctor`, waits until it has ended, and reports how. What the
-// pod finds is not tested here: no node runs it, and the test reports its end in a kubelet's place.
+// `helm test` creates the pod of `stoker doctor`, waits until it has ended, and reports how. What
+// the pod finds is not tested here: no node runs it, and the test reports its end in a kubelet's
+// place.
 func TestHelmTestRunsTheDoctor(t *testing.T) {
 	t.Parallel()
 	namespace := api.namespace(t, nil)
 	_, err := api.helm(t, "install", "stoker", chart, "-n", namespace, "-f", "../manifests/testdata/gpu.yaml")
 	must(t, err)
-	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} { // the second pod replaces the first
+	// The second pod replaces the first.
+	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		ended := kubelet(t, namespace, "stoker-doctor", phase)
 		_, err := api.helm(t, "test", "stoker", "-n", namespace, "--timeout", "30s")
 		if (err == nil) != (phase == corev1.PodSucceeded) || err != nil && !strings.Contains(err.Error(), "stoker-doctor") {

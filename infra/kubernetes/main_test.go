@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -69,11 +70,24 @@ func outside() (int, error) {
 		return 1, errors.Join(fmt.Errorf("start in namespaces: %w", err), os.RemoveAll(dir))
 	}
 	spaces := namespaces(fmt.Sprint(cmd.Process.Pid))
+	defer endOn(cmd.Process, syscall.SIGINT, syscall.SIGTERM)()
 	err = cmd.Wait()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		err = nil // the tests have printed why
 	}
 	return cmd.ProcessState.ExitCode(), errors.Join(err, os.RemoveAll(dir), nothingLeft(spaces, dir))
+}
+
+// endOn kills a process when this one gets one of the signals, so that it can clean up.
+func endOn(process *os.Process, signals ...os.Signal) (stop func()) {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, signals...)
+	go func() {
+		for range got {
+			_ = process.Kill()
+		}
+	}()
+	return func() { signal.Stop(got); close(got) }
 }
 
 // namespaces returns those of a process: net:[4026532201] and so on.

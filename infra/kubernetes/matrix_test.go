@@ -59,8 +59,9 @@ var choices = []choice{
 // together is two forms of two choices.
 type together struct{ choice, form, other, otherForm int }
 
-// pairs returns rows of forms, one of each choice, so that any two forms of two choices are together
-// in a row. Of some random rows, it takes the one with the most pairs that no row had before.
+// pairs returns rows of forms, one of each choice, so that any two forms of two choices are
+// together in a row. Of some random rows, it takes the one with the most pairs that no row had
+// before.
 func pairs(of []choice) (rows [][]int) {
 	random := rand.New(rand.NewPCG(1, 1))
 	missing := map[together]bool{}

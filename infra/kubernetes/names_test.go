@@ -20,8 +20,8 @@ var longest = []struct{ what, name, class, more string }{
 	{"large standing groups", strings.Repeat("n", 9), strings.Repeat("c", 20), "functions: {train: {max: 11}}, hosts: {count: 64, standing: true}"},
 }
 
-// The longest names that the chart renders are installed, and the server takes what controllers will
-// make of them. One character more is refused by the chart, and so would it be by Kubernetes.
+// The longest names that the chart renders are installed, and the server takes what controllers
+// will make of them. One character more is refused by the chart, and so would it be by Kubernetes.
 func TestTheLongestNamesAreInstalled(t *testing.T) {
 	t.Parallel()
 	for _, test := range longest {
@@ -52,8 +52,8 @@ func TestTheLongestNamesAreInstalled(t *testing.T) {
 	}
 }
 
-// wantRefused checks that the server takes none of what controllers would make of an object, or that
-// a controller would not make it.
+// wantRefused checks that the server does not take all that controllers would make of an object, or
+// that a controller would not make it.
 func wantRefused(t *testing.T, namespace string, object *unstructured.Unstructured) {
 	t.Helper()
 	all, err := made(object)

@@ -31,8 +31,8 @@ func (s *server) as(t *testing.T, user string, groups ...string) *kubernetes.Cli
 	return client
 }
 
-// forbidden are requests that neither a pod of the chart nor its deployer may make, HERE being their
-// namespace and THERE another one.
+// forbidden are requests that neither a pod of the chart nor its deployer may make, HERE being
+// their namespace and THERE another one.
 var forbidden = []string{
 	"GET /api/v1/namespaces/HERE/secrets", "GET /api/v1/namespaces/HERE/secrets/acme-worker", "POST /api/v1/namespaces/HERE/secrets",
 	"POST /api/v1/namespaces/HERE/pods/stoker-0/exec?command=sh", "POST /api/v1/namespaces/HERE/pods/stoker-0/attach",
@@ -155,7 +155,7 @@ func TestADeployerHasTheRightsThatHelmNeeds(t *testing.T) {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
 				of := fmt.Sprintf(" %s/%s", rule.APIGroups[0], resource)
-				// Before it watches, Helm lists, unless the server sends all objects with the watch.
+				// Before it watches, Helm lists, unless the server sends all objects at first.
 				if !used[verb+of] && !(verb == "list" && used["watch"+of]) {
 					t.Errorf("deployer.yaml permits %s%s, which Helm doesn't use", verb, of)
 				}
@@ -219,7 +219,8 @@ func requested(t *testing.T, namespace string) map[string]bool {
 			of.Resource += "/" + of.Subresource
 		}
 		used[fmt.Sprintf("%s %s/%s", event.Verb, of.APIGroup, of.Resource)] = true
-		if event.Verb == "patch" && event.ResponseStatus.Code == 201 { // applied, and not there before
+		// Applied, and not there before.
+		if event.Verb == "patch" && event.ResponseStatus.Code == 201 {
 			used[fmt.Sprintf("create %s/%s", of.APIGroup, of.Resource)] = true
 		}
 	}
