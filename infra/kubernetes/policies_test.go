@@ -16,8 +16,8 @@ import (
 // policed is the label of namespaces for which the policies are.
 var policed = map[string]string{"policies": "enforced"}
 
-// The policies of a platform team admit a release with digests, and every pod of its workloads. Each
-// policy refuses what it is for.
+// The policies of a platform team admit a release with digests, and every pod of its workloads.
+// Each policy refuses what it is for.
 func TestPoliciesOfAPlatformAdmitTheChart(t *testing.T) {
 	t.Parallel()
 	namespace := api.namespace(t, policed)
