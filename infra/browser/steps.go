@@ -115,7 +115,8 @@ func holds(expression string) chromedp.Action {
 	})
 }
 
-// hover moves the pointer until the page says that it is over the element, which may move meanwhile.
+// hover moves the pointer until the page says that it is over the element, which may move
+// meanwhile.
 func hover(ctx context.Context, selector string) error {
 	quoted, err := json.Marshal(selector)
 	if err != nil {

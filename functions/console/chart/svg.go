@@ -165,8 +165,8 @@ func (s Series) Class() string {
 	return class
 }
 
-// path returns the line's element. A single point is a circle. The points of a line of dots are ends
-// of strokes without length: one element, where a circle each would slow the page down.
+// path returns the line's element. A single point is a circle. The points of a line of dots are
+// ends of strokes without length: one element, where a circle each would slow the page down.
 func (s Series) path(x, y scale, more string) string {
 	points := thinned(s.Points, maxPathPoints)
 	switch {
