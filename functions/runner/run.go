@@ -322,6 +322,9 @@ func (r *Runner) start(p program, env []string) (*child, error) {
 	if sealed != nil && p.sealed == nil {
 		defer sealed.Close()
 	}
+	if p.ours {
+		env = append(slices.Clip(env), module.LateGC(env)...)
+	}
 	running, err := r.supervisor.Start(process.Command{Line: p.line, Env: withProgress(env), Program: sealed, Access: p.access})
 	if err != nil {
 		return nil, fail(KindHost, err)
