@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,9 +15,11 @@ import (
 // on collections, some of them before main begins.
 const smallHeap = 64 << 20
 
-// lateGC is the GOGC of a process that collects as collectLater describes: of Go's minimum of 4
-// MiB, smallHeap is this percentage.
-const lateGC = "1600"
+// Values of GOGC, in percent.
+const (
+	usualGC = 100
+	lateGC  = usualGC * smallHeap / (4 << 20) // of Go's minimum, this makes smallHeap
+)
 
 // LateGC returns the variable with which a process that serves modules is to be started, so that it
 // collects garbage late from its beginning; nothing if environ says how garbage is collected.
@@ -26,27 +29,29 @@ func LateGC(environ []string) []string {
 	}) {
 		return nil
 	}
-	return []string{"GOGC=" + lateGC}
+	return []string{"GOGC=" + strconv.Itoa(lateGC)}
 }
 
 // collectLater lets a process that was started with LateGC collect garbage as usual once its heap
 // is larger than smallHeap.
 func collectLater() {
-	if os.Getenv("GOGC") == lateGC {
-		setGCPercent(struct{}{})
+	if os.Getenv("GOGC") == strconv.Itoa(lateGC) {
+		setGCPercent(lateGC)
 	}
 }
 
 // setGCPercent sets when the next collection begins, by what the last one has left, and again after
-// that: a cleanup runs after a collection.
-func setGCPercent(struct{}) {
+// that: a cleanup runs after a collection. before is the percentage that is set: to set one stops
+// the program for a moment.
+func setGCPercent(before int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	const usual, most = 100, 1600
-	percent, left := usual, max(1<<20, live[0].Value.Uint64())
+	percent, left := usualGC, max(1<<20, live[0].Value.Uint64())
 	if left < smallHeap/2 {
-		percent = min(most, int(100*(smallHeap-left)/left))
+		percent = min(lateGC, int(100*(smallHeap-left)/left))
 	}
-	debug.SetGCPercent(percent)
-	runtime.AddCleanup(new([16]byte), setGCPercent, struct{}{})
+	if percent != before {
+		debug.SetGCPercent(percent)
+	}
+	runtime.AddCleanup(new([16]byte), setGCPercent, percent)
 }

@@ -22,7 +22,8 @@ type row struct {
 	record   string // as it was read; "" for a row that was made
 }
 
-// maxRowBytes limits the rows that are in memory at a time.
+// maxRowBytes limits the records of the rows that are in memory at a time. Each is there twice: as
+// it was read, and parsed.
 const maxRowBytes = 256 << 20
 
 // readRows reads the first rows of files, in the order in which a training evaluates them: at most
