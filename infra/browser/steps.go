@@ -116,14 +116,14 @@ func holds(expression string) chromedp.Action {
 }
 
 // hover moves the pointer until the page says that it is over the element, which may move
-// meanwhile.
+// meanwhile; for two minutes at most, since another element may cover it.
 func hover(ctx context.Context, selector string) error {
 	quoted, err := json.Marshal(selector)
 	if err != nil {
 		return err
 	}
 	place := fmt.Sprintf(`(() => { const one = document.querySelector(%s), r = one.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2, Over: one.matches(':hover')}; })()`, quoted)
-	for {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		var at struct {
 			X, Y float64
 			Over bool
@@ -138,4 +138,5 @@ func hover(ctx context.Context, selector string) error {
 			return err
 		}
 	}
+	return errors.New("the pointer does not get onto it")
 }
