@@ -29,7 +29,8 @@ func (counting) Failed(task worker.Task, failure *events.Failure) events.Event {
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-// does enqueues a job, and waits until a worker has done it. What goes unanswered while a new leader is elected is sent again.
+// does enqueues a job, and waits until a worker has done it. What goes unanswered while a new
+// leader is elected is sent again.
 func does(t *testing.T, bus *jetstream.Bus, run string) {
 	t.Helper()
 	again := func(send func() error) {
@@ -74,9 +75,9 @@ func beatOf(t *testing.T, bus *jetstream.Bus, id string) uint64 {
 	return 0
 }
 
-// TestWorkersGoOnWithoutHeartbeats: the heartbeats of a worker are lost with the server that leads their
-// stream and the queue's, with the stream, and with the quorum; it does its jobs whenever the queue is there, and
-// is heard of again.
+// TestWorkersGoOnWithoutHeartbeats: the heartbeats of a worker are lost with the server that leads
+// their stream and the queue's, with the stream, and with the quorum; it does its jobs whenever the
+// queue is there, and is heard of again.
 func TestWorkersGoOnWithoutHeartbeats(t *testing.T) {
 	t.Parallel()
 	c := Start(t, t.TempDir())
@@ -105,7 +106,8 @@ func TestWorkersGoOnWithoutHeartbeats(t *testing.T) {
 	heard("killed")
 	must(t, c.Servers[2].Start())
 
-	eventually(t, func() bool { // the leader of the metadata may have been the server that was killed
+	// The leader of the metadata may have been the server that was killed.
+	eventually(t, func() bool {
 		err := js.DeleteStream(events.StreamWorkers)
 		return err == nil || errors.Is(err, nats.ErrStreamNotFound)
 	})
