@@ -169,3 +169,24 @@ return {pictures, copied, open: document.querySelectorAll('details.more[open]').
 		t.Errorf("%+v", saved)
 	}
 }
+
+// TestBrowserDrawsWhatIsInSight reads the page of a study from its top to its end: drawings are
+// made where the reader is, all of them for paper, and nothing moves.
+func TestBrowserDrawsWhatIsInSight(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	page := "/study?pipeline=penguin&id=" + w.search(200)
+	w.sees(page, "of 200")
+	const empty = "print [...document.querySelectorAll('svg.study-picture:empty')].map(one => one.dataset.key).join()"
+	steps := []string{
+		"until !!document.querySelector('.canvas.drawn') && [...document.querySelectorAll('.slices > svg')].every(one => one.childElementCount > 0)", empty,
+		"print (document.querySelector('.contour-card').scrollIntoView(), 'contour')", "until !!document.querySelector('svg.contour path')",
+		"print (document.querySelector('.coords-wrap').scrollIntoView(), 'coordinates')", "until !!document.querySelector('.coords-place canvas')",
+		"print dispatchEvent(new Event('beforeprint'))", empty,
+		"print (document.getElementById('study-table').scrollIntoView(), document.querySelectorAll('#study-table tbody tr').length)",
+		"print window.shifted < 0.01 || window.shifted",
+	}
+	want := `"contour,steps,timeline" "contour" "coordinates" true "" 50 true`
+	if got := strings.Join(printedBy(t, steps, b.steps(t, w.url+page, steps, nil)), " "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

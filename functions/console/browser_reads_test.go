@@ -30,7 +30,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 		pictures int
 	}{
 		"/run?":                   {[]string{"Curves", "loss by step", "Events", "model.trained"}, 1},
-		"/study?":                 {[]string{"Parallel coordinates", "Importance", "Best at step", "stopped at 20"}, 2},
+		"/study?":                 {[]string{"Parallel coordinates", "Importance", "Best at step", "stopped at 20"}, 11},
 		"/lineage?":               {[]string{"Lineage of penguin/", "By digest", "Used as"}, 1},
 		"/revisions?name=penguin": {[]string{"From revision 3 to 4", "Compare", "was:", "All revisions", "trainer.max_crashes"}, 0},
 		"/":                       {[]string{"Overview", "active-4", "no worker", "Throughput", "By hour", "ResourceExhausted", "Studies that run"}, 0},
@@ -54,7 +54,7 @@ func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
 			case path == "/study?" && strings.Contains(page.URL, "&q="):
 				of.words = []string{"Parallel coordinates", "Importance", "No trial matches."}
 			case path == "/study?" && strings.Contains(page.URL, "id=cdcd"):
-				of.words = of.words[:3]
+				of.words, of.pictures = of.words[:3], 9
 			}
 			for _, word := range of.words {
 				if !strings.Contains(page.Text, word) {

@@ -17,7 +17,7 @@ type chartView struct {
 	ID, Metric, Axis string
 	Lines            []legendLine
 	SVG              template.HTML
-	Data             string
+	Data             string // what the page's script draws: JSON, or the address of it
 }
 
 // legendLine is a line of a chart in its legend.
@@ -46,17 +46,24 @@ func viewsOf(charts []chart.Chart, v chart.View) (views []chartView) {
 		if err != nil {
 			continue // impossible: values are finite
 		}
-		view := chartView{ID: "chart-" + slug(c.Metric+"-"+c.Axis), Metric: c.Metric, Axis: c.AxisIn(v), SVG: c.Draw(v), Data: data}
-		for _, line := range c.Lines {
-			last := "–"
-			if n := len(line.Points); n > 0 {
-				last = chart.Short(line.Points[n-1].Value)
-			}
-			view.Lines = append(view.Lines, legendLine{cmp.Or(line.Name(), c.Metric), line.Class(), last})
-		}
+		view := viewOf(c, v)
+		view.Data = data
 		views = append(views, view)
 	}
 	return views
+}
+
+// viewOf draws a chart in a view, without its data.
+func viewOf(c chart.Chart, v chart.View) chartView {
+	view := chartView{ID: "chart-" + slug(c.Metric+"-"+c.Axis), Metric: c.Metric, Axis: c.AxisIn(v), SVG: c.Draw(v)}
+	for _, line := range c.Lines {
+		last := "–"
+		if n := len(line.Points); n > 0 {
+			last = chart.Short(line.Points[n-1].Value)
+		}
+		view.Lines = append(view.Lines, legendLine{cmp.Or(line.Name(), c.Metric), line.Class(), last})
+	}
+	return view
 }
 
 // toolsOf returns the controls of charts at the address of a request.

@@ -102,7 +102,7 @@ func (c *Console) studyView(r *http.Request) (view studyView, err error) {
 	view.best(d)
 	view.Coords = d.Coordinates()
 	if view.Coords != nil {
-		view.Coords.Picture = d.pictureURL("parallel")
+		view.Coords.Picture, view.Coords.Data = d.pictureURL("parallel"), d.dataURL(dataLines)
 	}
 	view.charts(d)
 	view.pictures(r, d)
@@ -159,12 +159,24 @@ func (v *studyView) best(d drawnStudy) {
 
 // charts adds the drawings that the page's script can zoom.
 func (v *studyView) charts(d drawnStudy) {
-	if progress, ok := d.Progress(); ok {
-		v.Progress = &viewsOf([]chart.Chart{progress}, chart.View{})[0]
+	view := func(of string, c chart.Chart, ok bool) *chartView {
+		if !ok {
+			return nil
+		}
+		drawn := viewOf(c, chart.View{})
+		drawn.Data = string(d.dataURL(of))
+		return &drawn
 	}
-	if volume := d.Hypervolume(); volume != nil {
-		v.Volume = &viewsOf([]chart.Chart{{Metric: "hypervolume", Axis: "completed trials", Lines: []chart.Series{{Points: volume}}}}, chart.View{})[0]
-	}
+	progress, ok := d.Progress()
+	v.Progress = view(dataProgress, progress, ok)
+	volume, ok := d.volume()
+	v.Volume = view(dataVolume, volume, ok)
+}
+
+// volume returns the chart of the dominated hypervolume; false if there is none.
+func (d drawnStudy) volume() (c chart.Chart, ok bool) {
+	points := d.Hypervolume()
+	return chart.Chart{Metric: "hypervolume", Axis: "completed trials", Lines: []chart.Series{{Points: points}}}, points != nil
 }
 
 // kept returns the rest of an address as hidden fields of a form.

@@ -24,6 +24,7 @@ func (c *Console) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /download", c.download)
 	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
+	mux.HandleFunc("GET /study/drawing", c.studyDrawing)
 	mux.HandleFunc("GET /study/data.csv", c.studyData)
 	mux.HandleFunc("GET /trial/brief", c.trialBrief)
 	mux.HandleFunc("GET /trial/hyperparameters", c.trialHyperparameters)

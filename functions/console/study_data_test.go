@@ -75,6 +75,48 @@ func TestEveryDrawingOfAStudyCanBeSaved(t *testing.T) {
 	}
 }
 
+// A page of a large study has no more in it than one of a small study: what the script draws has
+// addresses.
+func TestTheDataOfDrawingsIsServed(t *testing.T) {
+	t.Parallel()
+	sizes := map[int]int{}
+	for _, trials := range []int{250, 500} {
+		w := setup(t, nil)
+		study := "pipeline=penguin&id=" + w.search(trials)
+		body := w.sees("/study?"+study, "Parallel coordinates", "Best so far")
+		sizes[trials] = len(body)
+		addresses := regexp.MustCompile(`data-(?:lines|chart)="(/study/drawing[^"]*)"`).FindAllStringSubmatch(body, -1)
+		if len(addresses) != 2 {
+			t.Fatalf("%v", addresses)
+		}
+		for at, kind := range []string{"application/json", "text/plain; charset=utf-8"} {
+			status, text, header := w.ask(http.MethodGet, strings.ReplaceAll(addresses[at][1], "&amp;", "&"), nil)
+			if status != http.StatusOK || header.Get("Content-Type") != kind || header.Get("Cache-Control") != "private, max-age=600" {
+				t.Errorf("%d %v %.100s", status, header, text)
+			}
+			points := strings.Count(text, ",0.") // scores
+			if kind != "application/json" {
+				lines := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ';' })
+				points = len(lines)
+			}
+			if points < trials*9/10 {
+				t.Errorf("%s of %d trials has %d: %.300s", kind, trials, points, text)
+			}
+		}
+		for address, want := range map[string]string{"of=nothing": "expected lines, progress or hypervolume", "of=hypervolume": "nothing to draw"} {
+			if status, body := w.get("/study/drawing?" + study + "&" + address); status != http.StatusNotFound || !strings.Contains(body, want) {
+				t.Errorf("%s: %d\n%s", address, status, body)
+			}
+		}
+		if _, _, header := w.ask(http.MethodGet, "/study/drawing?"+study+"&of=lines&v=old", nil); header.Get("Cache-Control") != "no-store" {
+			t.Errorf("lines of another version may be kept: %v", header)
+		}
+	}
+	if sizes[500] > sizes[250]+4<<10 {
+		t.Errorf("a page has %d bytes for 250 trials and %d for 500", sizes[250], sizes[500])
+	}
+}
+
 // Modules write messages and names, which a spreadsheet must not compute.
 func TestTablesHaveNoFormulas(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,18 @@ func (d drawnStudy) pictureURL(kind string, pairs ...string) template.URL {
 	return link("/study/picture.svg", append([]string{"pipeline", d.Name.Pipeline, "id", d.Name.ID, "kind", kind, "v", d.version()}, pairs...)...)
 }
 
+// What the page's script draws by itself, as addresses name it.
+const (
+	dataLines    = "lines"
+	dataProgress = "progress"
+	dataVolume   = "hypervolume"
+)
+
+// dataURL returns the address of the data of a drawing of this version of the study.
+func (d drawnStudy) dataURL(of string) template.URL {
+	return link("/study/drawing", "pipeline", d.Name.Pipeline, "id", d.Name.ID, "of", of, "v", d.version())
+}
+
 // pictures adds the drawings that are loaded once they are in sight.
 func (v *studyView) pictures(r *http.Request, d drawnStudy) {
 	if d.Scored() == 0 || len(d.Scores) == 0 {
@@ -129,13 +141,53 @@ func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, notThere("The study has nothing to draw there."))
 		return
 	}
-	w.Header().Set("Content-Type", "image/svg+xml")
 	// It has its own style, and no script.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	d.send(w, r, "image/svg+xml", svg)
+}
+
+// send answers with what is drawn of the study. A client may keep it if it asks for this version.
+func (d drawnStudy) send(w http.ResponseWriter, r *http.Request, kind, text string) {
+	w.Header().Set("Content-Type", kind)
 	if r.FormValue("v") == d.version() {
 		w.Header().Set("Cache-Control", "private, max-age=600")
 	}
-	_, _ = io.WriteString(w, svg) // the client may be gone
+	_, _ = io.WriteString(w, text) // the client may be gone
+}
+
+// studyDrawing answers with the data of what the page's script draws: the lines of parallel
+// coordinates as text, a chart as JSON.
+func (c *Console) studyDrawing(w http.ResponseWriter, r *http.Request) {
+	d, err := c.drawnStudy(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	of := r.FormValue("of")
+	data, known := map[string]func() string{
+		dataLines:    d.Lines,
+		dataProgress: func() string { return chartData(d.Progress()) },
+		dataVolume:   func() string { return chartData(d.volume()) },
+	}[of]
+	if !known {
+		c.fail(w, r, notThere("A study has no drawing %q: expected %s, %s or %s.", of, dataLines, dataProgress, dataVolume))
+		return
+	}
+	text := c.studies.picture(d, "data of "+of, data)
+	if text == "" {
+		c.fail(w, r, notThere("The study has nothing to draw there."))
+		return
+	}
+	d.send(w, r, map[bool]string{true: "text/plain; charset=utf-8", false: "application/json"}[of == dataLines], text)
+}
+
+// chartData returns the data of a chart; "" if there is none.
+func chartData(c chart.Chart, ok bool) string {
+	data, err := c.Data(chart.View{})
+	if !ok || err != nil { // values are finite
+		return ""
+	}
+	return data
 }
 
 // names reports whether the study has what a drawing is of, so that clients can't fill the cache

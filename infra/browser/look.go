@@ -100,21 +100,23 @@ type Plain struct {
 	URL      string `json:"url"`
 	Text     string `json:"text"`
 	Pictures int    `json:"pictures"` // that are drawn and take space
-	Scripted int    `json:"scripted"` // parts that only a script could have made
+	Scripted int    `json:"scripted"` // parts and gaps that only a script could have made or filled
 }
 
 // drawn counts the pictures that a reader sees.
-const drawn = `[...document.querySelectorAll('main svg.plot, main svg.lineage, main img.coords')].filter(one => one.getBoundingClientRect().height > 20 && (one.tagName !== 'IMG' || one.naturalWidth > 0)).length`
+const drawn = `[...document.querySelectorAll('main svg.plot, main svg.lineage, main img.coords, main img.study-picture')].filter(one => one.getBoundingClientRect().height > 20 && (one.tagName !== 'IMG' || one.naturalWidth > 0)).length`
 
 // plainAll reads each page with scripts switched off.
 func plainAll(ctx context.Context, urls []string) (all []Plain, err error) {
 	for _, url := range urls {
 		p := Plain{URL: url}
 		err := chromedp.Run(ctx,
+			// The window shows all of the page: innerText lacks what is not laid out yet.
+			emulation.SetDeviceMetricsOverride(1280, 12000, 1, false),
 			emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(url), chromedp.WaitVisible("main h1"),
 			chromedp.Evaluate(`document.querySelector('main').innerText`, &p.Text),
 			chromedp.Evaluate(drawn, &p.Pictures),
-			chromedp.Evaluate(`document.querySelectorAll('.drawn').length`, &p.Scripted),
+			chromedp.Evaluate(`document.querySelectorAll('.drawn').length + [...document.querySelectorAll('svg.study-picture:empty')].filter(one => one.getBoundingClientRect().height > 0).length`, &p.Scripted),
 		)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", url, err)

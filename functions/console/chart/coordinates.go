@@ -35,10 +35,8 @@ type Coordinates struct {
 	// Positions of the axes, and after ";" where their lower and their upper ends are.
 	WideAt, TallAt string
 	// The axes as JSON: name, whether it is logarithmic, its range or words.
-	Axes string
-	// By shade, the worst first, separated by ";"; for each line its positions on the axes from 0
-	// to axisUnits, "" if it has none.
-	Lines   string
+	Axes    string
+	Data    template.URL // of what Study.Lines returns
 	Picture template.URL // the complete picture
 	Label   string
 	Note    string
@@ -86,15 +84,24 @@ func (c *Study) Coordinates() *Coordinates {
 	v.WideAt = fmt.Sprintf("%s;%g,%g", strings.Join(at, ","), coordsBottom, coordsTop)
 	v.addTall(axes)
 	v.Axes = axesJSON(axes)
+	return v
+}
+
+// Lines returns the lines of parallel coordinates by shade, the worst first, separated by ";". A
+// line has its positions on the axes from 0 to axisUnits, "" if it has none.
+func (c *Study) Lines() string {
+	axes := c.Axes()
+	if len(axes) == 0 {
+		return ""
+	}
 	var lines strings.Builder
-	c.byShade(func(i int) string { return c.Line(i) }, func(shade int, all []string) {
+	c.byShade(func(i int) string { return lineThrough(axes, i) }, func(shade int, all []string) {
 		if shade > 0 {
 			lines.WriteByte(';')
 		}
 		lines.WriteString(strings.Join(all, " "))
 	})
-	v.Lines = lines.String()
-	return v
+	return lines.String()
 }
 
 func coordinatesLabel(axes []*Dimension, trials int) string {
@@ -159,8 +166,9 @@ func (c *Study) byShade(draw func(row int) string, yield func(shade int, lines [
 }
 
 // Line returns where the line of a row crosses the axes.
-func (c *Study) Line(i int) string {
-	axes := c.Axes()
+func (c *Study) Line(i int) string { return lineThrough(c.Axes(), i) }
+
+func lineThrough(axes []*Dimension, i int) string {
 	b := make([]byte, 0, len(axes)*4)
 	for k, axis := range axes {
 		if k > 0 {

@@ -27,10 +27,10 @@ const StyleColors = `:root{--text:#1d1c1a;--muted:#5f5d58;--line:#e4e3de;--card:
 // StyleRules are the rules of Style, one a line.
 const StyleRules = `
 .study-plot .grid { stroke: var(--line); stroke-width: 1; }
-.study-plot text { fill: var(--muted); font: 11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-variant-numeric: tabular-nums; }
+.study-plot text { fill: var(--muted); font: 11px system-ui, sans-serif; font-variant-numeric: tabular-nums; }
 .study-plot .end { text-anchor: end; }
 .study-plot .middle { text-anchor: middle; }
-.study-plot .name { fill: var(--text); font-weight: 560; }
+.study-plot .name { fill: var(--text); font-weight: 600; }
 .study-plot .axis { stroke: var(--muted); stroke-width: 1; }
 .study-plot .points { fill: none; stroke-width: 5; stroke-linecap: round; stroke-opacity: .8; }
 .study-plot .points.few { stroke-width: 7; }

@@ -85,7 +85,7 @@ const height = 210, left = 52, right = 20, top = 10, bottom = 24;
 const plots = new Map(); // by the id of their place
 
 class Plot {
-  constructor(place) {
+  constructor(place, chart) {
     this.place = place;
     this.figure = place.closest('figure') || place.parentElement;
     place.classList.add('drawn');
@@ -97,11 +97,11 @@ class Plot {
     place.addEventListener('dblclick', () => zoom(0, 0));
     place.addEventListener('keydown', e => this.key(e));
     place.addEventListener('blur', () => this.at(null));
-    this.read();
+    this.show(chart);
     this.figure.querySelector('figcaption')?.append(this.menu());
   }
-  read() {
-    this.chart = JSON.parse(this.place.dataset.chart);
+  show(chart) {
+    this.chart = chart;
     this.place.setAttribute('aria-label', this.chart.metric + ' by ' + this.chart.axis + ': arrow keys read values, plus and minus zoom, 0 shows all');
     this.draw();
   }
@@ -332,10 +332,18 @@ document.addEventListener('click', e => {
   for (const menu of document.querySelectorAll('details.more[open]')) if (!menu.contains(e.target)) menu.open = false;
 });
 
+// dataOf returns the data of a chart: from its place, or of many points from the address there. It returns undefined if the place has other
+// data meanwhile, or the console does not answer: then the server's picture stays.
+async function dataOf(place) {
+  const from = place.dataset.chart;
+  if (from[0] !== '/') return JSON.parse(from);
+  const answer = await fetch(from).catch(() => null), chart = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+  return place.dataset.chart === from ? chart : undefined;
+}
 async function drawChart(place) {
-  await frame();
-  if (!place.isConnected || plots.has(place.id)) return;
-  plots.set(place.id, new Plot(place));
+  const [chart] = await Promise.all([dataOf(place), frame()]);
+  if (!chart || !place.isConnected || plots.has(place.id)) return;
+  plots.set(place.id, new Plot(place, chart));
 }
 
 const inSight = new IntersectionObserver(seen => {
@@ -362,7 +370,10 @@ export function keep(old, fresh) {
     if (was.dataset.chart !== place.dataset.chart) { was.dataset.chart = place.dataset.chart; renew.add(plot); }
   }
   for (const [id, plot] of plots) if (old.contains(plot.place)) plots.delete(id); // it is no longer a part of the page
-  requestAnimationFrame(() => { for (const plot of renew) plot.read(); renew.clear(); });
+  requestAnimationFrame(() => {
+    for (const plot of renew) dataOf(plot.place).then(chart => { if (chart) plot.show(chart); });
+    renew.clear();
+  });
 }
 const renew = new Set();
 

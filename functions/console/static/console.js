@@ -2,13 +2,18 @@
 // read. Parts of a page come as HTML that the server made and escaped; they replace what the element of that id holds.
 const body = document.body, away = document.getElementById('away');
 
-// Pictures have scripts of their own, which are loaded with the first of them: charts, and drawings of studies.
+// Pictures have scripts of their own, which are loaded with the first of them: charts, and drawings of studies. They wait until the page is
+// loaded, and do not delay it.
 let charts, studies;
+const load = name => import('/static/' + name + '.js?v=' + body.dataset.assets);
+const whole = document.readyState === 'complete' ? Promise.resolve() : new Promise(done => addEventListener('load', done, { once: true }));
 async function picture(root) {
-  if (!charts && root.querySelector('[data-chart], [data-png]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
-  if (charts) charts.prepare(root);
-  if (!studies && root.querySelector('[data-lines], [data-key], [data-brushes]')) studies = await import('/static/study.js?v=' + body.dataset.assets);
-  if (studies) studies.prepare(root);
+  await whole;
+  const needs = (script, name, selector) => script || root.querySelector(selector) && load(name);
+  const made = await Promise.all([needs(charts, 'charts', '[data-chart], [data-png]'), needs(studies, 'study', '[data-lines], [data-key], [data-brushes]')]).catch(() => []); // the console is away
+  [charts, studies] = [charts || made[0], studies || made[1]];
+  charts?.prepare(root);
+  studies?.prepare(root);
 }
 
 function prepare(root) {
@@ -19,7 +24,6 @@ function prepare(root) {
 }
 
 // Pages with a list of runs have a script of their own, and every page one for keys, once there is nothing else to do.
-const load = name => import('/static/' + name + '.js?v=' + body.dataset.assets);
 if (document.getElementById('compare')) load('runs');
 
 // When it was stands behind each time, in the reader's zone: the server wrote it in UTC. A browser's first such text takes as long as much
@@ -51,7 +55,7 @@ offer();
 times.hidden = keys.hidden = false;
 idle(() => {
   document.getElementById('zone').textContent = 'Times are in ' + (Intl.DateTimeFormat().resolvedOptions().timeZone || "this browser's zone") + '.';
-  load('keys').then(() => { body.dataset.keys = 'on'; });
+  load('keys').then(() => { body.dataset.keys = 'on'; }, () => {}); // the console is away
 });
 
 // Times go on by themselves, in the server's words (words.go); another clock than the server's is taken as it is by what the page said

@@ -1,43 +1,58 @@
 // Studies: drawings that can be pointed at, axes of parallel coordinates on which ranges are chosen, and a table of trials that follows
-// them. Without this, drawings are images, and ranges are written into the filter of the table.
+// them. Without scripts, drawings are images, and ranges are written into the filter of the table.
 
 const body = document.body, go = address => document.dispatchEvent(new CustomEvent('go', { detail: address }));
 const colorOf = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const frame = () => new Promise(requestAnimationFrame);
+const idle = () => new Promise(done => window.requestIdleCallback ? requestIdleCallback(done, { timeout: 200 }) : setTimeout(done)); // Safari has none
 const round = v => v === 0 ? '0' : Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.toExponential(2) : String(+v.toPrecision(4));
 
-// Drawings. The image in a page is read again, from the browser's cache, as a part of the page itself.
-async function draw(image) {
-  const source = image.getAttribute('src'), answer = await fetch(source);
-  if (!answer.ok) return;
-  const text = (await answer.text()).replace(/<style>[^<]*<\/style>/, ''); // the page has these rules, and allows no other style
-  const svg = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
-  const place = document.querySelector('.study-picture[data-key="' + image.dataset.key + '"]');
-  if (svg.nodeName !== 'svg' || !place) return;
-  svg.classList.add('study-picture', image.dataset.key);
-  svg.dataset.key = image.dataset.key;
-  svg.dataset.source = source;
+// Drawings. A page has an empty one of the same size in the place of each, until it is in sight. They are parsed one after the other, each
+// when there is nothing else to do.
+let queue = Promise.resolve();
+async function draw(empty) {
+  const text = await fetch(empty.dataset.source).then(answer => answer.ok ? answer.text() : '', () => '');
+  if (text) queue = queue.then(idle).then(() => put(empty, text));
+}
+function put(empty, text) {
+  const { key, source } = empty.dataset, place = document.querySelector('svg.study-picture[data-key="' + key + '"]');
+  // It may have been drawn meanwhile, or the page may have another version, which is drawn by itself.
+  if (!place || place.matches(':empty') !== (place.dataset.source === source)) return;
+  const svg = new DOMParser().parseFromString(text.replace(/<style>[^<]*<\/style>/, ''), 'image/svg+xml').documentElement; // the page has these rules, and allows no other style
+  if (svg.nodeName !== 'svg') return;
+  svg.classList.add('study-picture', key);
+  Object.assign(svg.dataset, { key, source });
   place.replaceWith(document.adoptNode(svg));
 }
 
+// Paper has all drawings, also those that were never in sight. It does not wait, so they are read at once.
+addEventListener('beforeprint', () => {
+  for (const empty of document.querySelectorAll('svg.study-picture:empty')) {
+    const request = new XMLHttpRequest();
+    request.open('GET', empty.dataset.source, false);
+    request.send();
+    if (request.status === 200) put(empty, request.responseText);
+  }
+});
+
 const sight = new IntersectionObserver(seen => {
   for (const one of seen) if (one.isIntersecting) { sight.unobserve(one.target); (one.target.dataset.key ? draw : lines)(one.target); }
-}, { rootMargin: '200px' });
+}, { rootMargin: '400px' });
 
 // prepare has the drawings below an element made once they are in sight.
 export function prepare(root) {
-  for (const image of root.querySelectorAll('img.study-picture')) sight.observe(image);
+  for (const empty of root.querySelectorAll('svg.study-picture:empty')) sight.observe(empty);
   for (const place of root.querySelectorAll('[data-lines]')) { handles(place); sight.observe(place); }
   if (root.querySelector('[data-brushes]')) { read(); for (const place of document.querySelectorAll('[data-lines]')) paint(place); }
 }
 
 // keep has what is drawn of an old part stay until the new drawing is there.
 export function keep(old, fresh) {
-  for (const image of fresh.querySelectorAll('img.study-picture')) {
-    const was = old.querySelector('svg.study-picture[data-key="' + image.dataset.key + '"]');
+  for (const empty of fresh.querySelectorAll('svg.study-picture')) {
+    const was = old.querySelector('svg.study-picture[data-key="' + empty.dataset.key + '"]:not(:empty)');
     if (!was) continue;
-    image.replaceWith(was);
-    if (was.dataset.source !== image.getAttribute('src')) draw(image);
+    empty.replaceWith(was);
+    if (was.dataset.source !== empty.dataset.source) draw(empty);
   }
   const lines = fresh.querySelector('[data-lines]'), drawn = old.querySelector('[data-lines] canvas');
   if (lines && drawn) lines.prepend(drawn);
@@ -120,23 +135,28 @@ function layout(place) {
   return { tall, svg, at, along, point: (i, v) => tall ? [along(v), at[i]] : [at[i], along(v)], value: p => Math.max(0, Math.min(1, (p - from) / (to - from))), unit: place.clientWidth / svg.viewBox.baseVal.width };
 }
 const linesOf = new WeakMap();
-function parsed(place) {
-  const text = place.dataset.lines, before = linesOf.get(place);
-  if (before?.text === text) return before.shades;
-  const shades = text.split(';').map(shade => shade ? shade.split(' ').map(line => line.split(',').map(v => v === '' ? null : +v / units)) : []);
-  linesOf.set(place, { text, shades });
-  return shades;
+async function loaded(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) return undefined;
+  return (await answer.text()).split(';').map(shade => shade ? shade.split(' ').map(line => line.split(',').map(v => v === '' ? null : +v / units)) : []);
+}
+function shadesOf(place) {
+  if (!linesOf.has(place)) linesOf.set(place, loaded(place.dataset.lines).catch(() => undefined).then(shades => { if (!shades) linesOf.delete(place); return shades; }));
+  return linesOf.get(place);
 }
 const chosen = line => { for (const [axis, [low, high]] of brushes) if (line[axis] == null || line[axis] < low - 0.001 || line[axis] > high + 0.001) return false; return true; };
 
 const painting = new WeakMap();
 async function lines(place) {
   place.dataset.seen = '';
-  const turn = {}, view = layout(place), scale = Math.min(2, devicePixelRatio || 1), canvas = document.createElement('canvas');
-  painting.set(place, turn);
+  const now = {};
+  painting.set(place, now);
+  const shades = await shadesOf(place);
+  if (!shades || !place.isConnected || painting.get(place) !== now) return;
+  const view = layout(place), scale = Math.min(2, devicePixelRatio || 1), canvas = document.createElement('canvas');
   canvas.width = place.clientWidth * scale;
   canvas.height = view.svg.viewBox.baseVal.height * view.unit * scale;
-  const pen = canvas.getContext('2d'), low = colorOf('--shade-low'), high = colorOf('--shade-high'), shades = parsed(place);
+  const pen = canvas.getContext('2d'), low = colorOf('--shade-low'), high = colorOf('--shade-high');
   const many = shades.reduce((n, shade) => n + shade.length, 0) > 300, some = brushes.size > 0;
   const places = view.at.map((_, i) => i).filter(i => view.at[i] != null);
   pen.scale(view.unit * scale, view.unit * scale);
@@ -145,7 +165,7 @@ async function lines(place) {
       const strong = s / (shades.length - 1), all = some ? shades[s].filter(line => chosen(line) === inside) : shades[s];
       for (let from = 0; from < all.length; from += linesPerFrame) {
         await frame();
-        if (!place.isConnected || painting.get(place) !== turn) return;
+        if (!place.isConnected || painting.get(place) !== now) return;
         pen.strokeStyle = inside ? `color-mix(in oklab, ${high} ${Math.round(6 + 94 * strong)}%, ${low})` : colorOf('--line');
         pen.globalAlpha = !inside ? 0.25 : many && !some ? 0.12 + 0.6 * strong ** 3 : 0.3 + 0.7 * strong;
         pen.lineWidth = many ? 0.6 : 1.1;
