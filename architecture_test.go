@@ -161,7 +161,7 @@ var rules = archtest.Rules{
 			TestImports: "functions/internal/peer/peertest compute/data/tfrecord"},
 		"functions/stoker": {Imports: "*"},
 		"functions/stoker/app": {Imports: "compute/data/tfrecord compute/kernel events events/jetstream functions/admin/access functions/module " +
-			"functions/admin/replay functions/runs functions/settings functions/internal/spelling " +
+			"functions/admin/replay functions/runs functions/settings functions/internal/filter functions/internal/spelling " +
 			"functions/stoker/exit functions/stoker/target functions/stoker/terminal functions/telemetry local storage " +
 			"storage/backend"}, // what all commands share
 		"functions/stoker/modules": {Imports: "functions/runner functions/runner/python functions/runner/snapshot functions/module functions/module/builtin " +
@@ -195,7 +195,7 @@ var rules = archtest.Rules{
 			"functions/stoker/study functions/stoker/table functions/stoker/terminal functions/pipeline/tfxdsl local/demo storage",
 			TestImports: "compute/data/example compute/data/tfrecord"},
 		"functions/stoker/admin": {Imports: "events events/jetstream functions/admin/access functions/dispatch functions/admin/doctor functions/admin/gc functions/runner " +
-			"functions/runner/python functions/internal/mask functions/admin/replay functions/runs functions/runs/query functions/settings " +
+			"functions/runner/python functions/internal/filter functions/internal/mask functions/admin/replay functions/runs functions/runs/query functions/settings " +
 			"functions/stoker/app functions/stoker/exit functions/stoker/modules functions/stoker/run " +
 			"functions/stoker/terminal storage"},
 		// Maps errors to exit statuses.

@@ -44,7 +44,7 @@ func readTruth(written string) (v float64, message, hint string) {
 }
 
 func readDuration(written string) (seconds float64, message, hint string) {
-	d, ok := durationOf(written)
+	d, ok := ParseDuration(written)
 	if !ok {
 		return 0, "expected a duration, got " + written, "write 90s, 10m, 2h, 3d or 1w"
 	}
@@ -146,7 +146,7 @@ func mixedCondition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, 
 // momentCondition compares times. A duration counts back from the time of the comparison.
 func momentCondition[T any](t Term, f Field[T]) (holds func(*T, time.Time) bool, message, hint string) {
 	operator, written := cmp.Or(f.Bound, t.Operator), t.Values[0]
-	back, isBack := durationOf(written)
+	back, isBack := ParseDuration(written)
 	point, isPoint := momentOf(written)
 	if len(t.Values) > 1 || !isBack && !isPoint {
 		return nil, "expected a time, got " + written, "write 2d for two days ago, 2026-11-01 or 2026-11-01T14:30"
@@ -174,8 +174,9 @@ func momentOf(written string) (time.Time, bool) {
 // maxDuration keeps a duration before now within what a time can hold.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
-// durationOf reads a duration: those of Go, and days and weeks.
-func durationOf(written string) (time.Duration, bool) {
+// ParseDuration reads a duration: those of Go, and days and weeks, like 7d and 2w. It reports false
+// for a negative one, one of more than 100 years, and for other texts.
+func ParseDuration(written string) (time.Duration, bool) {
 	if n, ok := strings.CutSuffix(written, "w"); ok {
 		return days(n, 7)
 	}

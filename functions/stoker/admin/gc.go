@@ -57,12 +57,9 @@ func newGC(a *app.App) *cobra.Command {
 			"--keep-models N also removes models: all except the newest N of each pipeline, their base models, and models that a\n" +
 			"pipeline or a waiting run names. `stoker replay` trains removed models again.",
 		Example: "  stoker gc --dry-run\n" +
-			"  stoker gc --older-than 168h --keep-models 5",
+			"  stoker gc --older-than 7d --keep-models 5",
 		Args: app.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if opts.OlderThan < 0 {
-				return exit.Usage(fmt.Errorf("--older-than %s: expected 0s or more", opts.OlderThan))
-			}
 			if cmd.Flags().Changed("keep-models") && opts.KeepModels < 1 {
 				return exit.Usage(fmt.Errorf("--keep-models %d: expected 1 or more", opts.KeepModels))
 			}
@@ -70,7 +67,7 @@ func newGC(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "only print what would be removed")
-	cmd.Flags().DurationVar(&opts.OlderThan, "older-than", 24*time.Hour, "keep objects that are younger")
+	app.DurationVar(cmd.Flags(), &opts.OlderThan, "older-than", 24*time.Hour, "keep objects that are younger, like 7d")
 	cmd.Flags().IntVar(&opts.KeepModels, "keep-models", 0, "number of models to keep of each pipeline; default: all")
 	return cmd
 }

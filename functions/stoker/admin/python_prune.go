@@ -73,17 +73,14 @@ func newPythonPrune(a *app.App) *cobra.Command {
 		Short:       "Remove unused Python environments",
 		Long: "Removes the environments that Stoker created if they are unused or their Python is gone, and the files of\n" +
 			"interrupted setups.",
-		Example: "  stoker python prune --unused 168h",
+		Example: "  stoker python prune --unused 7d",
 		Args:    app.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			if unused < 0 {
-				return exit.Usage(fmt.Errorf("--unused %s: expected 0s or more", unused))
-			}
 			return prune(a, unused)
 		},
 	}
 	const month = 30 * 24 * time.Hour
-	cmd.Flags().DurationVar(&unused, "unused", month, "remove environments that were not used for this long")
+	app.DurationVar(cmd.Flags(), &unused, "unused", month, "remove environments that were not used for this long, like 7d")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/admin/access"
 	"github.com/stoker-ml/stoker/functions/admin/replay"
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/app"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -101,13 +102,13 @@ func parseFrom(text string, now time.Time) (from replay.From, err error) {
 	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return replay.From{Sequence: sequence}, nil
 	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+	if ago, ok := filter.ParseDuration(text); ok {
 		return replay.From{Time: now.Add(-ago)}, nil
 	}
 	if from.Time, err = time.Parse(time.RFC3339, text); err == nil {
 		return from, nil
 	}
-	return from, exit.Usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h", text))
+	return from, exit.Usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h or 7d", text))
 }
 
 // replayed is the result of replay.

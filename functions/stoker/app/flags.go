@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/data/tfrecord"
 	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/internal/filter"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -38,6 +39,34 @@ func Within(flag string, value, low, high int) error {
 	default:
 		return exit.Usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
 	}
+}
+
+// DurationVar defines a flag for a duration that may be one of days or weeks, as filters have them.
+func DurationVar(flags *pflag.FlagSet, to *time.Duration, name string, usual time.Duration, usage string) {
+	*to = usual
+	flags.Var((*longDuration)(to), name, usage)
+}
+
+// longDuration is the value of such a flag.
+type longDuration time.Duration
+
+func (d *longDuration) Set(text string) error {
+	v, ok := filter.ParseDuration(text)
+	if !ok {
+		return errors.New("expected a duration like 90s, 24h, 7d or 2w")
+	}
+	*d = longDuration(v)
+	return nil
+}
+
+func (d *longDuration) Type() string { return "duration" }
+
+// String returns "0" for none, which help texts leave out as a default.
+func (d *longDuration) String() string {
+	if *d == 0 {
+		return "0"
+	}
+	return time.Duration(*d).String()
 }
 
 // CheckCompute returns an error for settings of the environment with which modules could not work,

@@ -97,7 +97,7 @@ func addList(a *app.App, cmd *cobra.Command) {
 	a.AddPipelineFlag(cmd, &f.pipeline, "only runs of this pipeline")
 	flags.StringSliceVar(&f.states, "state", nil, "only runs in these states: "+strings.Join(runs.States(), ", "))
 	app.CompleteFlag(cmd, "state", runs.States()...)
-	flags.DurationVar(&f.since, "since", 0, "only runs that have changed within this time, like 24h")
+	app.DurationVar(flags, &f.since, "since", 0, "only runs that have changed within this time, like 24h or 7d")
 	flags.StringVar(&f.where, "where", "", "only runs that match, like 'accuracy > 0.9 units=64 state=trained'")
 	flags.IntVar(&f.limit, "limit", 0, "at most this many; 0: all")
 	flags.BoolVar(&f.watch, "watch", false, "print the list again whenever it changes, until interrupted")
@@ -109,9 +109,6 @@ func (f listFlags) check() error {
 			return exit.Usage(fmt.Errorf("--state %s: expected one of %s%s", state, strings.Join(runs.States(), ", "),
 				spelling.Suggestion(strings.ToLower(state), runs.States())))
 		}
-	}
-	if f.since < 0 {
-		return exit.Usage(fmt.Errorf("--since %s: expected more than 0s", f.since))
 	}
 	return app.Within("limit", f.limit, 0, app.AnyCount)
 }
