@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -310,7 +309,7 @@ type commandRole struct {
 func newAccessRoles(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "roles",
-		Annotations: app.Info{Role: app.NoRole, Output: app.List,
+		Annotations: app.Info{Role: app.NoRole, Output: app.List, Names: "the command",
 			Always: "command role",
 		}.Annotations(),
 		Short: "List the role that each command needs",
@@ -324,14 +323,11 @@ func newAccessRoles(a *app.App) *cobra.Command {
 			for _, command := range slices.Sorted(maps.Keys(infos)) {
 				all = append(all, commandRole{command, infos[command].Role})
 			}
-			return a.Print(all, func(w io.Writer) {
-				table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(table, "COMMAND\tROLE")
-				for _, line := range all {
-					fmt.Fprintf(table, "%s\t%s\n", line.Command, line.Role)
-				}
-				_ = table.Flush()
-			})
+			name := func(line commandRole) string { return line.Command }
+			return app.PrintList(a, app.Listing[commandRole]{Items: all, Name: name, Columns: []app.Column[commandRole]{
+				{Head: "COMMAND", Of: func(line commandRole) any { return line.Command }},
+				{Head: "ROLE", Of: func(line commandRole) any { return line.Role }},
+			}})
 		},
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +30,7 @@ func newLogs(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs RUN",
 		GroupID: app.Look,
-		Annotations: app.Info{Role: access.Console, Output: app.List, With: "RUN --attempt list",
+		Annotations: app.Info{Role: access.Console, Output: app.List, With: "RUN --attempt list", Names: "the attempt",
 			Always: "number attempt log bytes ended",
 		}.Annotations(),
 		ValidArgsFunction: a.RunNames,
@@ -132,6 +130,13 @@ func followLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, out *l
 	return endedWell(ctx, a, l.Bus, ended)
 }
 
+var attemptColumns = []app.Column[logs.Attempt]{
+	{Head: "NUMBER", Of: func(one logs.Attempt) any { return one.Number }},
+	{Head: "ATTEMPT", Of: func(one logs.Attempt) any { return one.Attempt }},
+	{Head: "ENDED", Of: func(one logs.Attempt) any { return terminal.Time(one.Ended) }},
+	{Head: "BYTES", Of: func(one logs.Attempt) any { return one.Bytes }},
+}
+
 // attemptLog prints the log of one attempt at the execution of a known log, or lists them.
 func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known, which string, out *logs.Printer) error {
 	if known == "" {
@@ -141,15 +146,10 @@ func attemptLog(ctx context.Context, a *app.App, l app.Link, key runs.Key, known
 	if err != nil {
 		return err
 	}
-	if which == "list" {
-		return a.Print(attempts, func(w io.Writer) {
-			terminal.Row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
-			for _, one := range attempts {
-				terminal.Row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
-			}
-		})
-	}
 	id := func(one logs.Attempt) string { return one.Attempt }
+	if which == "list" {
+		return app.PrintList(a, app.Listing[logs.Attempt]{Items: attempts, Name: id, Columns: attemptColumns})
+	}
 	one, found, err := app.Pick(attempts, which, "attempts", id, func(one logs.Attempt) bool { return strconv.Itoa(one.Number) == which })
 	switch {
 	case err != nil:
