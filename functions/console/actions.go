@@ -132,5 +132,5 @@ func (c *Console) deadLetter(ctx context.Context, number uint64) (events.DeadLet
 			return deadLetter, nil
 		}
 	}
-	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or deleted.", number)
+	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or dropped.", number)
 }

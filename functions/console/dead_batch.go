@@ -34,7 +34,7 @@ const (
 	maxBatchNumbers = 12 << 10 // bytes of their encoding
 )
 
-// askView asks whether to retry or delete dead letters, and says what that does.
+// askView asks whether to retry or drop dead letters, and says what that does.
 type askView struct {
 	Do        string
 	Count     int
@@ -53,7 +53,7 @@ func (v askView) Retries() bool { return v.Do == doRetry }
 func (c *Console) askDeadPage() page {
 	return page{
 		nav: "dead", template: "dead-ask", title: func(view any) string {
-			return map[string]string{doRetry: "Retry dead letters", doDrop: "Delete dead letters"}[view.(askView).Do]
+			return map[string]string{doRetry: "Retry dead letters", doDrop: "Drop dead letters"}[view.(askView).Do]
 		},
 		build: func(r *http.Request) (any, error) { return c.askView(r) },
 	}
@@ -157,7 +157,7 @@ func decodeNumbers(text string) (numbers []uint64, err error) {
 	return slices.Compact(numbers), nil
 }
 
-// batch is dead letters that are retried or deleted one after the other. batches guards what
+// batch is dead letters that are retried or dropped one after the other. batches guards what
 // changes.
 type batch struct {
 	id, do  string
@@ -168,7 +168,7 @@ type batch struct {
 
 // batchState is how far a batch is.
 type batchState struct {
-	Done     int // retried or deleted
+	Done     int // retried or dropped
 	Gone     int // there no longer was such a letter
 	Failed   int
 	Failures []batchFailure // the first ones
@@ -336,7 +336,7 @@ func (c *Console) batchAction(do string) action {
 		}
 		one, ok := c.batches.start(do, numbers, c.opts.Now())
 		if !ok {
-			return "", &problem{http.StatusConflict, "Other dead letters are being retried or deleted. Wait until that has ended."}
+			return "", &problem{http.StatusConflict, "Other dead letters are being retried or dropped. Wait until that has ended."}
 		}
 		return one.url(), nil
 	}
@@ -359,7 +359,7 @@ func (v batchView) Settled() int { return v.Done + v.Gone + v.Failed }
 
 // Heading returns what the batch does, or has done.
 func (v batchView) Heading() string {
-	words := map[string][2]string{doRetry: {"Retrying", "Retried"}, doDrop: {"Deleting", "Deleted"}}[v.Do]
+	words := map[string][2]string{doRetry: {"Retrying", "Retried"}, doDrop: {"Dropping", "Dropped"}}[v.Do]
 	if v.Ended.IsZero() {
 		return fmt.Sprintf("%s %s", words[0], letterCount(v.Count))
 	}

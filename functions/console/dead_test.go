@@ -170,23 +170,29 @@ func TestAGroupIsRetriedOnce(t *testing.T) {
 	}
 }
 
-func TestChosenLettersAreDeleted(t *testing.T) {
+func TestChosenLettersAreDropped(t *testing.T) {
 	t.Parallel()
 	w, bus := setupRetried(t)
 	w.deadLetters(events.FailureModule, "a", "b", "c", "d")
 	w.sees("/dead?by=letter", "run-4")
-	body := w.sees("/dead/ask?do=drop&chosen=1&number=2&number=4&number=999&number=x", "Delete 2 dead letters?", "can't be undone")
+	body := w.sees("/dead/ask?do=drop&chosen=1&number=2&number=4&number=999&number=x", "Drop 2 dead letters?", "can't be undone")
 	if strings.Contains(body, `name="numbers"`) {
 		t.Error("the question has a form without the token")
 	}
+	// One word, as in the command line.
+	for _, path := range []string{"/dead", "/dead?by=letter", "/dead-letter?number=1", "/dead/ask?do=drop&chosen=1&number=2"} {
+		if _, body := w.get(path, w.trusted); strings.Contains(body, "Delete") || !strings.Contains(body, ">Drop") {
+			t.Errorf("%s:\n%s", path, body)
+		}
+	}
 	_, body = w.get("/dead/ask?do=drop&chosen=1&number=2&number=4", w.trusted)
 	_, _, header := w.ask(http.MethodPost, "/dead/drop-many", numbersOn(t, body), w.trusted)
-	w.sees(header.Get("Location"), "Deleted 2 of 2 dead letters")
+	w.sees(header.Get("Location"), "Dropped 2 of 2 dead letters")
 	if body := w.sees("/dead?by=letter", "run-1", "run-3"); strings.Contains(body, "run-2") || strings.Contains(body, "run-4") {
-		t.Error("letters that were deleted are listed")
+		t.Error("letters that were dropped are listed")
 	}
 	if len(bus.enqueued) > 0 {
-		t.Error("a letter that was deleted was retried")
+		t.Error("a letter that was dropped was retried")
 	}
 	if status, _ := w.get("/dead/ask?do=drop&chosen=1"); status != http.StatusBadRequest {
 		t.Errorf("nothing is chosen: %d", status)

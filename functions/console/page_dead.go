@@ -237,7 +237,7 @@ func (c *Console) deadLetterView(deadLetter events.DeadLetter) deadLetterView {
 		rerun := f.Command("runs rerun", quoted(view.Run), "--pipeline", view.Pipeline)
 		view.Command = append(view.Command, commandLine{"Start the run's inputs again" + asOf(view.Applied) + ", which is applied now", rerun})
 	}
-	view.Command = append(view.Command, commandLine{"Delete it", f.Command("dead drop", number)})
+	view.Command = append(view.Command, commandLine{"Drop it", f.Command("dead drop", number)})
 	return view
 }
 
