@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -175,18 +176,41 @@ func (w *world) trusted(r *http.Request) {
 	r.AddCookie(cookie(&named, id))
 }
 
-// patience is how long tests wait for an effect: only a failure waits so long.
-const patience = 8 * time.Minute
+// patience is how long tests wait for an effect, unless the page has settled before: only a failure
+// waits so long.
+const patience, settles = 8 * time.Minute, time.Minute
+
+// waiting is a wait for an effect that a page shows.
+type waiting struct {
+	begun, changed time.Time
+	shown          string
+}
+
+// over reports whether the wait ends without the effect: the page has not changed for a minute but
+// for its times, or patience has passed.
+func (p *waiting) over(now time.Time, page string) bool {
+	if p.begun.IsZero() {
+		p.begun = now
+	}
+	if page = clocks.ReplaceAllString(page, ""); page != p.shown || p.changed.IsZero() {
+		p.shown, p.changed = page, now
+	}
+	return now.Sub(p.changed) >= settles || now.Sub(p.begun) >= patience
+}
+
+// clocks matches what changes on a page on which nothing happens.
+var clocks = regexp.MustCompile(`data-now="[^"]*"|<time [^>]*>[^<]*</time>`)
 
 // sees waits until a page contains texts.
 func (w *world) sees(path string, want ...string) string {
 	w.t.Helper()
-	var body string
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		_, body = w.get(path)
-		if lacks := lacking(body, want); len(lacks) == 0 {
+	for wait := (waiting{}); ; time.Sleep(time.Millisecond) {
+		_, body := w.get(path)
+		lacks := lacking(body, want)
+		if len(lacks) == 0 {
 			return body
-		} else if time.Now().After(deadline) {
+		}
+		if wait.over(time.Now(), body) {
 			w.t.Fatalf("%s never says %q:\n%s", path, lacks, body)
 		}
 	}
@@ -201,12 +225,42 @@ func lacking(body string, want []string) (lacks []string) {
 	return lacks
 }
 
-// eventually waits until something holds.
+// eventually waits until something holds. The overview shows whether anything happens meanwhile.
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatal("never: " + what)
+	wait, looked := waiting{}, time.Now()
+	for ; !holds(); time.Sleep(time.Millisecond) {
+		if time.Since(looked) < time.Second {
+			continue
+		}
+		looked = time.Now()
+		if _, overview := w.get("/"); wait.over(looked, overview) {
+			w.t.Fatalf("never: %s; the overview shows\n%s", what, overview)
+		}
+	}
+}
+
+func TestAWaitEndsOnceThePageHasSettled(t *testing.T) {
+	t.Parallel()
+	wait, begun := waiting{}, time.Now()
+	page := func(now time.Time, text string) string {
+		return `<body data-now="` + now.String() + `">` + text + string(ago(begun, now)) + `</body>`
+	}
+	for _, step := range []struct {
+		after time.Duration
+		text  string
+		over  bool
+	}{{0, "one", false}, {59 * time.Second, "one", false}, {59 * time.Second, "two", false}, {118 * time.Second, "two", false}, {119 * time.Second, "two", true}} {
+		now := begun.Add(step.after)
+		if over := wait.over(now, page(now, step.text)); over != step.over {
+			t.Errorf("after %s: %t", step.after, over)
+		}
+	}
+	wait = waiting{}
+	for i := range 12 { // it changes all the time
+		now := begun.Add(time.Duration(i) * 50 * time.Second)
+		if over := wait.over(now, page(now, now.String())); over != (now.Sub(begun) >= patience) {
+			t.Errorf("after %s: %t", now.Sub(begun), over)
 		}
 	}
 }

@@ -102,16 +102,49 @@ func pressKey(ctx context.Context, key string) error {
 	return input.DispatchKeyEvent(input.KeyUp).WithKey(key).Do(ctx)
 }
 
+// pageText is the address and the text of a page without the times that count on by themselves.
+const pageText = `location.href + ' ' + document.body.innerText.replace(/\d+ (s|min|h|days) ago|just now/g, '')`
+
+// waiting is a wait for an effect on a page.
+type waiting struct {
+	begun, changed time.Time
+	shown          string
+}
+
+// settles is how long a page stays as it is until a wait for an effect ends.
+const settles = time.Minute
+
+// over reports whether a wait ends without the effect: the page has not changed for a minute, or
+// patience has passed.
+func (w *waiting) over(now time.Time, page string) bool {
+	if w.begun.IsZero() {
+		w.begun = now
+	}
+	if page != w.shown || w.changed.IsZero() {
+		w.shown, w.changed = page, now
+	}
+	return now.Sub(w.changed) >= settles || now.Sub(w.begun) >= patience
+}
+
 // holds waits until a JavaScript expression holds, also while the browser opens another page.
 func holds(expression string) chromedp.Action {
-	return chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		wait, looked := waiting{}, time.Now()
+		for ; ; time.Sleep(20 * time.Millisecond) {
 			var so bool
-			if err = chromedp.Evaluate(expression, &so).Do(ctx); err == nil && so {
+			err := chromedp.Evaluate(expression, &so).Do(ctx)
+			if err == nil && so {
 				return nil
 			}
+			if time.Since(looked) < time.Second {
+				continue
+			}
+			var page string
+			_ = chromedp.Evaluate(pageText, &page).Do(ctx) // there is none while another one opens
+			if looked = time.Now(); wait.over(looked, page) {
+				return errors.Join(fmt.Errorf("it never holds that %s: the page shows %q", expression, page), err)
+			}
 		}
-		return errors.Join(fmt.Errorf("it never holds that %s", expression), err)
 	})
 }
 
