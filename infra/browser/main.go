@@ -61,34 +61,48 @@ func main() {
 	}
 }
 
-func run() error {
-	var watch, steps, schemes words
-	var widths numbers
-	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
-	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
-	folder := flag.String("pictures", "", "folder of pictures to compare with; none: no comparison")
-	keep := flag.Bool("keep", false, "with -pictures: keep new ones instead")
-	times := flag.Int("times", 0, "load each page so many times, and say how long that took")
-	label := flag.String("press", "", "press the button that says so, and read the page that it leads to")
-	token := flag.String("token", "", "with -press: the console's token")
-	plain := flag.Bool("plain", false, "read each page without JavaScript")
-	peers := flag.String("peers", "", "JSON that names the pages to compare and the folder of the other tools' data")
-	brushed := flag.Bool("brush", false, "choose ranges on the page of a study")
-	script := flag.String("evaluate", "", "run the script of this file on the page: the body of an asynchronous function")
-	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
-	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
-	flag.Var(&schemes, "scheme", "light or dark; default both")
-	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
-	flag.Var(&steps, "step", "what to do on the page; several are done in turn")
+// options are the flags of the command.
+type options struct {
+	watch, steps, schemes     words
+	widths                    numbers
+	axe, shots, folder, peers string
+	label, token, script      string
+	times                     int
+	keep, plain               bool
+	brushed, outage           bool
+}
+
+func readOptions() (o options) {
+	flag.StringVar(&o.axe, "axe", "", "axe.min.js of npm's axe-core")
+	flag.StringVar(&o.shots, "shots", "", "folder for pictures; none: no pictures")
+	flag.StringVar(&o.folder, "pictures", "", "folder of pictures to compare with; none: no comparison")
+	flag.BoolVar(&o.keep, "keep", false, "with -pictures: keep new ones instead")
+	flag.IntVar(&o.times, "times", 0, "load each page so many times, and say how long that took")
+	flag.StringVar(&o.label, "press", "", "press the button that says so, and read the page that it leads to")
+	flag.StringVar(&o.token, "token", "", "with -press: the console's token")
+	flag.BoolVar(&o.plain, "plain", false, "read each page without JavaScript")
+	flag.StringVar(&o.peers, "peers", "", "JSON that names the pages to compare and the folder of the other tools' data")
+	flag.BoolVar(&o.brushed, "brush", false, "choose ranges on the page of a study")
+	flag.StringVar(&o.script, "evaluate", "", "run the script of this file on the page: the body of an asynchronous function")
+	flag.BoolVar(&o.outage, "outage", false, "with -watch: that the server goes away is no error of the page")
+	flag.Var(&o.widths, "width", "how wide the window is, in pixels; default 1280")
+	flag.Var(&o.schemes, "scheme", "light or dark; default both")
+	flag.Var(&o.watch, "watch", "what the first page says in turn without being loaded again")
+	flag.Var(&o.steps, "step", "what to do on the page; several are done in turn")
 	flag.Parse()
-	if len(widths) == 0 {
-		widths = numbers{1280}
+	if len(o.widths) == 0 {
+		o.widths = numbers{1280}
 	}
-	if len(schemes) == 0 {
-		schemes = words{"light", "dark"}
+	if len(o.schemes) == 0 {
+		o.schemes = words{"light", "dark"}
 	}
+	return o
+}
+
+func run() error {
+	o := readOptions()
 	bound := 15 * time.Minute
-	if *peers != "" {
+	if o.peers != "" {
 		bound = 90 * time.Minute // servers in Python start, and their pages may take minutes
 	}
 	ctx, stop := context.WithTimeout(context.Background(), bound)
@@ -100,30 +114,35 @@ func run() error {
 		return err
 	}
 	defer end()
+	return o.do(ctx)
+}
+
+// do does what the flags ask for, in a browser.
+func (o options) do(ctx context.Context) error {
 	switch {
-	case *label != "" && len(watch) == 1:
-		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
-	case len(steps) > 0:
-		return runSteps(ctx, flag.Arg(0), steps, widths[0])
-	case *brushed:
+	case o.label != "" && len(o.watch) == 1:
+		return printed(press(ctx, flag.Arg(0), o.token, o.label, o.watch[0], o.shots))
+	case len(o.steps) > 0:
+		return runSteps(ctx, flag.Arg(0), o.steps, o.widths[0])
+	case o.brushed:
 		return printed(brush(ctx, flag.Arg(0)))
-	case len(watch) > 0:
-		return follow(ctx, flag.Arg(0), watch, *outage)
-	case *script != "":
-		return printed(evaluate(ctx, flag.Arg(0), *script))
-	case *plain:
+	case len(o.watch) > 0:
+		return follow(ctx, flag.Arg(0), o.watch, o.outage)
+	case o.script != "":
+		return printed(evaluate(ctx, flag.Arg(0), o.script))
+	case o.plain:
 		return printed(plainAll(ctx, flag.Args()))
-	case *times > 0 && *peers == "":
-		return printed(loadAll(ctx, flag.Args(), *times))
+	case o.times > 0 && o.peers == "":
+		return printed(loadAll(ctx, flag.Args(), o.times))
 	}
-	rules, err := os.ReadFile(*axe)
+	rules, err := os.ReadFile(o.axe)
 	if err != nil {
 		return err
 	}
-	if *peers != "" {
-		return printed(survey{*times, widths, string(rules), *shots, patience}.compareFile(ctx, *peers))
+	if o.peers != "" {
+		return printed(survey{o.times, o.widths, string(rules), o.shots, patience}.compareFile(ctx, o.peers))
 	}
-	return printed(lookAll(ctx, flag.Args(), widths, schemes, string(rules), *shots, album{*folder, *keep, *shots}))
+	return printed(lookAll(ctx, flag.Args(), o.widths, o.schemes, string(rules), o.shots, album{o.folder, o.keep, o.shots}))
 }
 
 func printed[T any](value T, err error) error {
