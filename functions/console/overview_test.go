@@ -119,7 +119,7 @@ func TestTheOverviewShowsWhatRuns(t *testing.T) {
 	}
 	w.publish(trained("queued"))
 	w.holds("worker-a", w.claimed("monday"))
-	w.sees("/", "monday", "step 400 of 1,000", "0.2500", `<a href="/workers/worker-a-k3f9qz">worker-a</a>`, "1 of 4 slots busy", "3 slots free")
+	w.sees("/", "monday", "step 400 of 1,000", "0.2500", `<a href="/workers/worker-a-k3f9qz">worker-a</a>`, "1 of 6 slots busy", "3 slots free")
 	w.publish(failed("b", "boom 12"), failed("c", "boom 13\nTraceback"))
 	body = w.sees("/", "boom #", "<b>2</b>")
 	if strings.Contains(body, "boom 12") || strings.Contains(body, "Traceback") {
