@@ -93,12 +93,27 @@ func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (ra
 func enqueueJobs(ctx context.Context, on ownBus, first, n int) error {
 	return on.connect(ctx, jetstream.Options{}, func(bus events.Bus) error {
 		for i := range n {
-			if err := bus.Enqueue(ctx, benchJob(first+i)); err != nil {
+			job, err := causedJob(ctx, bus, first+i)
+			if err == nil {
+				err = bus.Enqueue(ctx, job)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// causedJob returns a job whose event is the newest of the log. A worker looks for the outcome of a
+// job in all events behind its causes.
+func causedJob(ctx context.Context, bus events.Bus, number int) (events.Job, error) {
+	job := benchJob(number)
+	receipt, err := bus.Publish(ctx, events.Event{ID: fmt.Sprint(number), Source: "/bench", Pipeline: job.Pipeline, Run: job.Run, Data: &events.ExamplesReady{
+		Examples: []events.Examples{{URI: "s3://bench/examples", Splits: []string{"train", "eval"}}}, Schema: "s3://bench/schema",
+	}})
+	job.Causes[0].Sequence = receipt.Sequence
+	return job, err
 }
 
 func workOnJobs(ctx context.Context, bus events.Bus, noop *noopFunction, n int) error {
@@ -125,8 +140,12 @@ func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, r *recorder
 		working.Go(func() error {
 			defer stop()
 			return r.run(ctx, func(round int) error {
+				job, err := causedJob(ctx, bus, round)
+				if err != nil {
+					return err
+				}
 				began := time.Now()
-				if err := bus.Enqueue(ctx, benchJob(round)); err != nil {
+				if err := bus.Enqueue(ctx, job); err != nil {
 					return err
 				}
 				select {
