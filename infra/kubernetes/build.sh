@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build.sh FOLDER: builds etcd, kube-apiserver and Helm out of the modules that go.mod names. The first time takes some ten
-# minutes of two processors. Helm compares the server's version with the chart's kubeVersion, so it is linked in.
+# build.sh FOLDER [nodes]: builds etcd, kube-apiserver and Helm out of the modules that go.mod names; with nodes,
+# all that a cluster of nodes runs. The first time takes some ten minutes of two processors, twenty with nodes. Helm
+# compares the server's version with the chart's kubeVersion, so it is linked in.
 set -euo pipefail
 mkdir -p "$1"
 out=$(realpath "$1")
@@ -11,6 +12,30 @@ IFS=. read -r major minor _ <<<"${version#v}"
 at=k8s.io/component-base/version
 stamp="-X $at.gitVersion=$version -X $at.gitMajor=$major -X $at.gitMinor=$minor -X $at.gitTreeState=clean"
 export CGO_ENABLED=0
-go build -trimpath -ldflags "-s -w" -o "$out/helm" helm.sh/helm/v4/cmd/helm
-go build -trimpath -ldflags "-s -w" -o "$out/etcd" go.etcd.io/etcd/server/v3
-go build -trimpath -ldflags "-s -w $stamp" -o "$out/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
+build() { go build -trimpath -ldflags "-s -w $stamp" -o "$out/$1" "$2"; }
+
+build helm helm.sh/helm/v4/cmd/helm
+build etcd go.etcd.io/etcd/server/v3
+build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
+if [ "${2:-}" != nodes ]; then exit; fi
+
+for program in kube-controller-manager kube-scheduler kubelet kube-proxy; do build $program k8s.io/kubernetes/cmd/$program; done
+for plugin in main/bridge main/loopback meta/portmap ipam/host-local; do
+  build "cni/$(basename $plugin)" github.com/containernetworking/plugins/plugins/$plugin
+done
+build pause ./pause
+build coredns github.com/coredns/coredns
+build nats-server github.com/nats-io/nats-server/v2
+build versitygw github.com/versity/versitygw/cmd/versitygw
+build jobset sigs.k8s.io/jobset
+build keda github.com/kedacore/keda/v2/cmd/operator
+build keda-metrics-apiserver github.com/kedacore/keda/v2/cmd/adapter
+build keda-admission-webhooks github.com/kedacore/keda/v2/cmd/webhooks
+
+# containerd and runc are Debian's: runc links C libraries. They are unpacked, not installed.
+if [ ! -e "$out/root/usr/bin/containerd" ]; then
+  packages=$(mktemp -d)
+  trap 'rm -rf "$packages"' EXIT
+  (cd "$packages" && apt-get -o APT::Sandbox::User=root -qq download containerd runc iptables ipset libipset13 libseccomp2 conntrack)
+  for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$out/root"; done
+fi

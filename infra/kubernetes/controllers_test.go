@@ -129,7 +129,7 @@ func (s *server) wantTest(t *testing.T, namespace string, tests []*unstructured.
 	if len(tests) != 1 || tests[0].GetKind() != "Pod" {
 		t.Fatalf("helm test creates %d objects, want a pod", len(tests))
 	}
-	if _, err := s.create(t.Context(), namespace, tests[0], "All"); err != nil {
+	if _, err := s.Create(t.Context(), namespace, tests[0], "All"); err != nil {
 		t.Errorf("the pod of helm test: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func (s *server) wantMade(t *testing.T, namespace string, objects map[string]*un
 		}
 		for _, one := range all {
 			checked++
-			if _, err := s.create(t.Context(), namespace, one, "All"); err != nil {
+			if _, err := s.Create(t.Context(), namespace, one, "All"); err != nil {
 				t.Errorf("%s: its %s: %v", name, one.GetKind(), err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
 // `helm test` creates the pod of `stoker doctor`, waits until it has ended, and reports how. What
@@ -28,7 +30,7 @@ func TestHelmTestRunsTheDoctor(t *testing.T) {
 		}
 		must(t, <-ended)
 	}
-	pod, err := api.kube.CoreV1().Pods(namespace).Get(t.Context(), "stoker-doctor", metav1.GetOptions{})
+	pod, err := api.Kube.CoreV1().Pods(namespace).Get(t.Context(), "stoker-doctor", metav1.GetOptions{})
 	must(t, err)
 	if args := strings.Join(pod.Spec.Containers[0].Args, " "); args != "doctor --quick --class a100,cpu,gpu" {
 		t.Errorf("the pod runs %s", args)
@@ -43,8 +45,8 @@ func kubelet(t *testing.T, namespace, name string, phase corev1.PodPhase) <-chan
 	t.Cleanup(cancel)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- poll(ctx, func() error {
-			pod, err := api.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		ended <- kube.Poll(ctx, func() error {
+			pod, err := api.Kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -52,7 +54,7 @@ func kubelet(t *testing.T, namespace, name string, phase corev1.PodPhase) <-chan
 				return fmt.Errorf("pod %s: %s", name, pod.Status.Phase)
 			}
 			pod.Status.Phase = phase
-			_, err = api.kube.CoreV1().Pods(namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+			_, err = api.Kube.CoreV1().Pods(namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 			return err
 		})
 	}()

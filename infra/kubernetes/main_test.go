@@ -1,165 +1,36 @@
 package kubernetes_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"syscall"
 	"testing"
+	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
-// insideEnv is the folder of the servers, in the process that runs the tests.
-const insideEnv = "STOKER_KUBERNETES_INSIDE"
+// server is an API server, for tests.
+type server struct{ *kube.Server }
 
 // api is the server that all tests use.
-var api *server
+var api server
 
-// TestMain runs the tests, etcd and the API server in namespaces of their own, whose first process
-// this binary is. When it ends, for whatever reason, the kernel ends all processes in them. It
-// fails if one is left.
+// TestMain runs the tests, etcd and the API server in namespaces of their own.
 func TestMain(m *testing.M) {
-	dir := os.Getenv(insideEnv)
-	if dir == "" {
-		code, err := outside()
+	os.Exit(kube.Main(func(dir string) int {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		var err error
+		if api.Server, err = kube.Start(dir, "../../bin/kubernetes"); err == nil {
+			err = api.Define(ctx)
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "kubernetes:", err)
-			code = max(code, 1)
+			return 1
 		}
-		os.Exit(code)
-	}
-	var err error
-	if err = enter(); err == nil {
-		api, err = start(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "kubernetes:", err)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
-
-// outside runs this binary again, inside, and returns its exit status.
-func outside() (int, error) {
-	if os.Geteuid() != 0 {
-		return 1, errors.New("namespaces need root: run it as root, on a machine of its own")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return 1, err
-	}
-	dir, err := os.MkdirTemp("", "stoker-kubernetes-")
-	if err != nil {
-		return 1, err
-	}
-	runtime.LockOSThread() // Pdeathsig is sent when this thread ends
-	cmd := exec.Command(self, os.Args[1:]...)
-	cmd.Env = append(os.Environ(), insideEnv+"="+dir)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
-		Pdeathsig:  syscall.SIGKILL,
-	}
-	if err := cmd.Start(); err != nil {
-		return 1, errors.Join(fmt.Errorf("start in namespaces: %w", err), os.RemoveAll(dir))
-	}
-	spaces := namespaces(fmt.Sprint(cmd.Process.Pid))
-	defer endOn(cmd.Process, syscall.SIGINT, syscall.SIGTERM)()
-	err = cmd.Wait()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		err = nil // the tests have printed why
-	}
-	return cmd.ProcessState.ExitCode(), errors.Join(err, os.RemoveAll(dir), nothingLeft(spaces, dir))
-}
-
-// endOn kills a process when this one gets one of the signals, so that it can clean up.
-func endOn(process *os.Process, signals ...os.Signal) (stop func()) {
-	got := make(chan os.Signal, 1)
-	signal.Notify(got, signals...)
-	go func() {
-		for range got {
-			_ = process.Kill()
-		}
-	}()
-	return func() { signal.Stop(got); close(got) }
-}
-
-// namespaces returns those of a process: net:[4026532201] and so on.
-func namespaces(pid string) []string {
-	var all []string
-	for _, kind := range []string{"net", "mnt", "pid"} {
-		if link, err := os.Readlink(filepath.Join("/proc", pid, "ns", kind)); err == nil {
-			all = append(all, link)
-		}
-	}
-	return all
-}
-
-// nothingLeft returns an error if a process is in one of the namespaces, or a file in dir.
-func nothingLeft(spaces []string, dir string) error {
-	if len(spaces) != 3 {
-		return fmt.Errorf("expected the names of three namespaces, got %v", spaces)
-	}
-	var left []error
-	processes, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return err
-	}
-	for _, process := range processes {
-		pid := filepath.Base(process)
-		if got := strings.Join(namespaces(pid), " "); containsAny(got, spaces) {
-			command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-			left = append(left, fmt.Errorf("process %s is left: %s", pid, strings.ReplaceAll(string(command), "\x00", " ")))
-		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if strings.Contains(string(mounts), dir) {
-		left = append(left, fmt.Errorf("a mount is left: %s", mounts))
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		left = append(left, fmt.Errorf("%s is left: %v", dir, err))
-	}
-	return errors.Join(append(left, err)...)
-}
-
-func containsAny(text string, words []string) bool {
-	for _, word := range words {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// enter makes the new namespaces usable: mounts that nobody else sees, the processes of this
-// namespace in /proc, and a loopback device that is up.
-func enter() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
-	}
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(socket)
-	loopback, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	loopback.SetUint16(unix.IFF_UP)
-	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback); err != nil {
-		return fmt.Errorf("start the loopback device: %w", err)
-	}
-	return nil
+		return m.Run()
+	}))
 }
 
 func must(t *testing.T, err error) {

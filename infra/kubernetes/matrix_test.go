@@ -138,7 +138,7 @@ func TestTheServerTakesEachPairOfValues(t *testing.T) {
 		all := map[string]*unstructured.Unstructured{}
 		for _, object := range objects {
 			kinds[object.GetKind()] = true
-			made, err := api.create(t.Context(), namespace, object)
+			made, err := api.Create(t.Context(), namespace, object)
 			if err != nil {
 				t.Errorf("%s: %s %s: %v", name, object.GetKind(), object.GetName(), err)
 				continue

@@ -61,7 +61,7 @@ func wantRefused(t *testing.T, namespace string, object *unstructured.Unstructur
 		return
 	}
 	for _, one := range all {
-		if _, err := api.create(t.Context(), namespace, one, "All"); err != nil {
+		if _, err := api.Create(t.Context(), namespace, one, "All"); err != nil {
 			return
 		}
 	}

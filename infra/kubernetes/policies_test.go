@@ -11,6 +11,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
 // policed is the label of namespaces for which the policies are.
@@ -40,7 +42,7 @@ func TestPoliciesOfAPlatformAdmitTheChart(t *testing.T) {
 	without := api.namespace(t, policed)
 	_, err = api.helm(t, "install", "stoker", chart, "-n", without)
 	must(t, err)
-	_, err = api.create(t.Context(), without, aPod(t, api.have(t, "stoker", without)), "All")
+	_, err = api.Create(t.Context(), without, aPod(t, api.have(t, "stoker", without)), "All")
 	if err == nil || !strings.Contains(err.Error(), "images are named by digest") {
 		t.Errorf("a pod without a digest: got %v", err)
 	}
@@ -51,17 +53,17 @@ func enforce(t *testing.T) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/policies.yaml")
 	must(t, err)
-	policies, err := decode(text)
+	policies, err := kube.Decode(text)
 	must(t, err)
 	for _, policy := range policies {
 		names = append(names, policy.GetName())
-		_, err := api.create(t.Context(), "", policy)
+		_, err := api.Create(t.Context(), "", policy)
 		must(t, err)
 		binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policy.GetName()}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName: policy.GetName(), ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: policed}},
 		}}
-		_, err = api.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+		_, err = api.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{})
 		must(t, err)
 	}
 	return names
@@ -109,19 +111,19 @@ func wantPolicies(t *testing.T, namespace string, pod *unstructured.Unstructured
 			bad := pod.DeepCopy()
 			spec := bad.Object["spec"].(map[string]any)
 			breakIt(spec["containers"].([]any)[0].(map[string]any), spec, bad.Object["metadata"].(map[string]any))
-			must(t, poll(ctx, func() error { return wantMessage(ctx, namespace, bad, message) }))
+			must(t, kube.Poll(ctx, func() error { return wantMessage(ctx, namespace, bad, message) }))
 		}
 	}
 	service := objectOf("v1", "Service", "public", nil)
 	service.Object["spec"] = map[string]any{"type": "LoadBalancer", "ports": []any{map[string]any{"port": int64(80)}}}
-	must(t, poll(ctx, func() error {
+	must(t, kube.Poll(ctx, func() error {
 		return wantMessage(ctx, namespace, service, "services are reached from the cluster alone")
 	}))
 }
 
 // wantMessage returns an error unless the server refuses an object with a message.
 func wantMessage(ctx context.Context, namespace string, object *unstructured.Unstructured, message string) error {
-	_, err := api.create(ctx, namespace, object, "All")
+	_, err := api.Create(ctx, namespace, object, "All")
 	if err == nil || !strings.Contains(err.Error(), message) {
 		return fmt.Errorf("%s: got %v, want %q", object.GetKind(), err, message)
 	}
@@ -135,13 +137,13 @@ func TestTheServerEnforcesThePodSecurityStandard(t *testing.T) {
 	_, err := api.helm(t, "install", "stoker", chart, "-n", namespace)
 	must(t, err)
 	pod := aPod(t, api.have(t, "stoker", namespace))
-	if _, err := api.create(t.Context(), namespace, pod.DeepCopy(), "All"); err != nil {
+	if _, err := api.Create(t.Context(), namespace, pod.DeepCopy(), "All"); err != nil {
 		t.Errorf("the pod of the chart: %v", err)
 	}
 	for _, field := range []string{"runAsNonRoot", "seccompProfile"} {
 		bad := pod.DeepCopy()
 		unstructured.RemoveNestedField(bad.Object, "spec", "securityContext", field)
-		if _, err := api.create(t.Context(), namespace, bad, "All"); err == nil || !strings.Contains(err.Error(), "violates PodSecurity") || !strings.Contains(err.Error(), field) {
+		if _, err := api.Create(t.Context(), namespace, bad, "All"); err == nil || !strings.Contains(err.Error(), "violates PodSecurity") || !strings.Contains(err.Error(), field) {
 			t.Errorf("a pod without %s: got %v", field, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -9,10 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
 // valuesFiles are those of infra/manifests, and none.
@@ -85,11 +85,11 @@ func (r *release) step(chart, verb string, more ...string) map[string]string {
 		Hooks    []struct{ Manifest string }
 	}
 	must(r.t, json.Unmarshal([]byte(out), &said))
-	rendered, err := decode([]byte(said.Manifest))
+	rendered, err := kube.Decode([]byte(said.Manifest))
 	must(r.t, err)
 	var tests []*unstructured.Unstructured
 	for _, hook := range said.Hooks {
-		objects, err := decode([]byte(hook.Manifest))
+		objects, err := kube.Decode([]byte(hook.Manifest))
 		must(r.t, err)
 		tests = append(tests, objects...)
 	}
@@ -166,20 +166,5 @@ func TestTheServerRefusesWhatTheSchemaOfTheValuesTakes(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, want)
 			}
 		})
-	}
-}
-
-// poll repeats try until it succeeds, and returns its last error when ctx ends.
-func poll(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
 	}
 }

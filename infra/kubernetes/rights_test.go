@@ -19,12 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
 // as returns a client that impersonates a user.
 func (s *server) as(t *testing.T, user string, groups ...string) *kubernetes.Clientset {
 	t.Helper()
-	config := rest.CopyConfig(s.config)
+	config := rest.CopyConfig(s.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
 	client, err := kubernetes.NewForConfig(config)
 	must(t, err)
@@ -92,7 +94,7 @@ func TestServiceAccountsMayDoNothing(t *testing.T) {
 	_, err := api.helm(t, "install", "stoker", chart, "-n", here, "--set", "notify.enabled=true,notify.webhookSecret=h", "--set", "lineage.enabled=true,lineage.url=http://x:1",
 		"--set", "bridge.buckets.enabled=true", "--set", "bridge.http.enabled=true,bridge.http.tokenSecret=t")
 	must(t, err)
-	accounts, err := api.kube.CoreV1().ServiceAccounts(here).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=stoker"})
+	accounts, err := api.Kube.CoreV1().ServiceAccounts(here).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=stoker"})
 	must(t, err)
 	groups := []string{"system:serviceaccounts", "system:serviceaccounts:" + here}
 	nobody := rules(t, api.as(t, "system:serviceaccount:"+here+":nobody", groups...), here)
@@ -169,24 +171,24 @@ func bindDeployer(t *testing.T, namespace string) (role rbacv1.Role) {
 	t.Helper()
 	text, err := os.ReadFile("../helm/deployer.yaml")
 	must(t, err)
-	objects, err := decode(text)
+	objects, err := kube.Decode(text)
 	must(t, err)
 	if len(objects) != 1 {
 		t.Fatalf("deployer.yaml has %d objects", len(objects))
 	}
-	_, err = api.create(t.Context(), namespace, objects[0])
+	_, err = api.Create(t.Context(), namespace, objects[0])
 	must(t, err)
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(objects[0].Object, &role))
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "stoker-deployer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: deployer}},
 	}
-	_, err = api.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
+	_, err = api.Kube.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	client := api.as(t, deployer)
-	must(t, poll(ctx, func() error {
+	must(t, kube.Poll(ctx, func() error {
 		_, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
 		return err
 	}))
@@ -197,7 +199,7 @@ func bindDeployer(t *testing.T, namespace string) (role rbacv1.Role) {
 // group/resource. The server's audit log has every request.
 func requested(t *testing.T, namespace string) map[string]bool {
 	t.Helper()
-	file, err := os.Open(api.path("audit.log"))
+	file, err := os.Open(api.Path("audit.log"))
 	must(t, err)
 	defer file.Close()
 	used := map[string]bool{}

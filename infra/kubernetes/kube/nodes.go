@@ -1,0 +1,92 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const maxNodes = 4
+
+// StartNodes starts the controllers and the scheduler of Kubernetes, and nodes, and waits until
+// these are ready. image is the OCI layout of Stoker's image.
+func (s *Server) StartNodes(ctx context.Context, count int, image string) error {
+	if err := s.makeImages(image); err != nil {
+		return err
+	}
+	for program, args := range map[string][]string{
+		"kube-controller-manager": {"--root-ca-file", s.Path("pki/ca.crt"), "--use-service-account-credentials", "--leader-elect=false",
+			"--node-monitor-grace-period", "20s", "--service-account-private-key-file", s.Path("pki/accounts.key")},
+		"kube-scheduler": {"--leader-elect=false"},
+	} {
+		file := s.Path(program + ".kubeconfig")
+		if err := kubeconfig(file, s.Path("pki/ca.crt"), program); err != nil {
+			return err
+		}
+		args = append(args, "--kubeconfig", file, "--authentication-kubeconfig", file, "--authorization-kubeconfig", file, "--bind-address", "127.0.0.1")
+		if err := s.run(program, args...); err != nil {
+			return err
+		}
+	}
+	for n := 1; n <= count; n++ {
+		one := node{Number: n, Of: count, Run: groupName(s.dir), Binaries: s.binaries, Dir: s.Path(node{Number: n}.name())}
+		cmd, err := one.start()
+		if err != nil {
+			return err
+		}
+		go func() { s.ended <- fmt.Errorf("%s ended: %v", one.name(), cmd.Wait()) }()
+	}
+	if err := s.reachServices(); err != nil {
+		return err
+	}
+	return s.nodesReady(ctx, count)
+}
+
+// reachServices lets programs on this machine reach services by name, as pods do: the proxy of the
+// first node forwards what comes for them.
+func (s *Server) reachServices() error {
+	if err := routeVia(serviceRange, nodeAddress(1)); err != nil {
+		return err
+	}
+	file := s.Path("resolv.conf")
+	text := fmt.Sprintf("nameserver %s\nsearch svc.%s %s\noptions ndots:5\n", dnsAddress, clusterDomain, clusterDomain)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := unix.Mount(file, "/etc/resolv.conf", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount /etc/resolv.conf: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) nodesReady(ctx context.Context, count int) error {
+	for {
+		nodes, err := s.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err == nil {
+			ready := 0
+			for _, node := range nodes.Items {
+				for _, condition := range node.Status.Conditions {
+					if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+						ready++
+					}
+				}
+			}
+			if ready == count {
+				return nil
+			}
+			err = fmt.Errorf("%d of %d nodes are ready", ready, count)
+		}
+		select {
+		case ended := <-s.ended:
+			return ended
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package nodes_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
+)
+
+const (
+	tenant   = "acme"
+	release  = "stoker"
+	storeKey = "stoker-root"
+)
+
+// installation is Stoker on the cluster: NATS, a store and a release of the chart.
+type installation struct {
+	dir    string // of keys
+	secret string // of the store
+}
+
+// install installs NATS, the store and the chart as infra/docs/production.md says.
+func install(ctx context.Context, dir string) (*installation, error) {
+	i := &installation{dir: dir, secret: "0123456789abcdef"}
+	for _, namespace := range []string{"nats", "s3", release} {
+		if err := makeNamespace(ctx, namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := i.installBus(ctx); err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	if err := i.installStore(ctx); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if _, err := api.Helm(ctx, "install", release, "../../helm/stoker", "-n", release, "-f", "testdata/values.yaml", "--wait", "--timeout", "3m"); err != nil {
+		return nil, err
+	}
+	return i, api.Ready(ctx, release)
+}
+
+// makeNamespace makes a namespace that enforces the Pod Security Standard `restricted`.
+func makeNamespace(ctx context.Context, name string) error {
+	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest"}
+	_, err := api.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	return err
+}
+
+// makeSecret makes a secret.
+func makeSecret(ctx context.Context, namespace, name string, content map[string]string) error {
+	_, err := api.Kube.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: content}, metav1.CreateOptions{})
+	return err
+}
+
+var roles = []string{"worker", "dispatcher", "console", "operator", "upstream"}
+
+// installBus makes a key of each role, and starts three NATS servers that know them.
+func (i *installation) installBus(ctx context.Context) error {
+	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "*"}
+	for _, role := range roles {
+		file := filepath.Join(i.dir, role+".nk")
+		public, err := i.command(ctx, "", "access", "key", file).Output()
+		if err != nil {
+			return fmt.Errorf("key of %s: %w", role, err)
+		}
+		args = append(args, role+"="+strings.TrimSpace(string(public)))
+		seed, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := makeSecret(ctx, release, tenant+"-"+role, map[string]string{"seed": string(seed)}); err != nil {
+			return err
+		}
+	}
+	accounts, err := i.command(ctx, "", args...).Output()
+	if err != nil {
+		return fmt.Errorf("stoker %s: %w", strings.Join(args, " "), err)
+	}
+	if err := makeSecret(ctx, "nats", "nats-accounts", map[string]string{"accounts.conf": string(accounts)}); err != nil {
+		return err
+	}
+	if err := api.Certificate(ctx, "nats", "nats-tls", "nats.nats.svc", "nats-headless.nats.svc", "*.nats-headless", "*.nats-headless.nats.svc"); err != nil {
+		return err
+	}
+	authority, err := os.ReadFile(api.Authority())
+	if err != nil {
+		return err
+	}
+	if err := makeSecret(ctx, release, "nats-ca", map[string]string{"ca.crt": string(authority)}); err != nil {
+		return err
+	}
+	return i.apply(ctx, "testdata/nats.yaml", "nats")
+}
+
+// installStore starts the S3 server and makes the bucket.
+func (i *installation) installStore(ctx context.Context) error {
+	keys := map[string]string{"AWS_ACCESS_KEY_ID": storeKey, "AWS_SECRET_ACCESS_KEY": i.secret}
+	if err := makeSecret(ctx, "s3", "store-root", keys); err != nil {
+		return err
+	}
+	if err := makeSecret(ctx, release, tenant+"-store", keys); err != nil {
+		return err
+	}
+	if err := i.apply(ctx, "testdata/store.yaml", "s3"); err != nil {
+		return err
+	}
+	client, err := minio.New("s3.s3.svc:9000", &minio.Options{Creds: credentials.NewStaticV4(storeKey, i.secret, "")})
+	if err != nil {
+		return err
+	}
+	return kube.Poll(ctx, func() error { return client.MakeBucket(ctx, "stoker", minio.MakeBucketOptions{}) })
+}
+
+func (i *installation) apply(ctx context.Context, file, namespace string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := api.Apply(ctx, text); err != nil {
+		return err
+	}
+	return api.Ready(ctx, namespace)
+}
+
+// command is a command of the program on the machine of the API server, as a role. Services have
+// the names that they have in pods.
+func (i *installation) command(ctx context.Context, role string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "../../../bin/stoker", args...)
+	cmd.Env = append(os.Environ(), "HOME="+i.dir, "STOKER_ROOT=s3://stoker/"+tenant,
+		"AWS_ENDPOINT_URL_S3=http://s3.s3.svc:9000", "AWS_ACCESS_KEY_ID="+storeKey, "AWS_SECRET_ACCESS_KEY="+i.secret,
+		"NATS_URL=tls://nats.nats.svc:4222", "NATS_CA="+api.Authority(),
+		"NATS_NKEY="+filepath.Join(i.dir, role+".nk"), "NATS_INBOX_PREFIX=_INBOX."+role)
+	if role == "upstream" {
+		cmd.Env = append(cmd.Env, "NATS_JETSTREAM_DOMAIN="+tenant)
+	}
+	return cmd
+}
+
+// stoker runs a command of the program as a role, and returns its output.
+func (i *installation) stoker(t *testing.T, role string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out, err := i.command(ctx, role, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("stoker %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
