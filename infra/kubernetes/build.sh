@@ -24,13 +24,24 @@ for plugin in main/bridge main/loopback meta/portmap ipam/host-local; do
   build "cni/$(basename $plugin)" github.com/containernetworking/plugins/plugins/$plugin
 done
 build pause ./pause
+build dial ./dial
 build coredns github.com/coredns/coredns
 build nats-server github.com/nats-io/nats-server/v2
 build versitygw github.com/versity/versitygw/cmd/versitygw
-build jobset sigs.k8s.io/jobset
 build keda github.com/kedacore/keda/v2/cmd/operator
-build keda-metrics-apiserver github.com/kedacore/keda/v2/cmd/adapter
 build keda-admission-webhooks github.com/kedacore/keda/v2/cmd/webhooks
+# Each is built by its own go.mod: their dependencies are older. own PROGRAM MODULE VERSION PACKAGE
+own() {
+  if [ -e "$out/$1" ]; then return; fi
+  local copy
+  copy=$(mktemp -d)
+  cp -r "$(go mod download -json "$2@$3" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/." "$copy"
+  chmod -R u+w "$copy"
+  (cd "$copy" && go build -trimpath -ldflags "-s -w" -o "$out/$1" "$4")
+  rm -r "$copy"
+}
+own jobset sigs.k8s.io/jobset "$(go list -m -f '{{.Version}}' sigs.k8s.io/jobset)" .
+own kube-router github.com/cloudnativelabs/kube-router/v2 v2.1.0 ./cmd/kube-router
 
 # containerd and runc are Debian's: runc links C libraries. They are unpacked, not installed.
 if [ ! -e "$out/root/usr/bin/containerd" ]; then
@@ -38,4 +49,7 @@ if [ ! -e "$out/root/usr/bin/containerd" ]; then
   trap 'rm -rf "$packages"' EXIT
   (cd "$packages" && apt-get -o APT::Sandbox::User=root -qq download containerd runc iptables ipset libipset13 libseccomp2 conntrack)
   for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$out/root"; done
+  for program in ip{,6}tables{,-save,-restore}; do # which an installation chooses among
+    ln -s "${program/tables/tables-nft}" "$out/root/usr/sbin/$program"
+  done
 fi

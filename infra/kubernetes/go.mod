@@ -8,7 +8,6 @@ tool (
 	github.com/containernetworking/plugins/plugins/main/loopback
 	github.com/containernetworking/plugins/plugins/meta/portmap
 	github.com/coredns/coredns
-	github.com/kedacore/keda/v2/cmd/adapter
 	github.com/kedacore/keda/v2/cmd/operator
 	github.com/kedacore/keda/v2/cmd/webhooks
 	github.com/nats-io/nats-server/v2
@@ -20,7 +19,6 @@ tool (
 	k8s.io/kubernetes/cmd/kube-proxy
 	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubelet
-	sigs.k8s.io/jobset
 	sigs.k8s.io/kwok/cmd/kwok
 )
 

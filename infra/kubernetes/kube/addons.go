@@ -41,7 +41,9 @@ func (s *Server) StartAddons(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(dir, addon.folder))
+		options := krusty.MakeDefaultOptions()
+		options.Reorder = krusty.ReorderOptionLegacy // namespaces come first
+		resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), filepath.Join(dir, addon.folder))
 		if err != nil {
 			return fmt.Errorf("%s: %w", addon.module, err)
 		}
@@ -72,6 +74,9 @@ func (s *Server) Apply(ctx context.Context, text []byte) error {
 		return err
 	}
 	for _, object := range objects {
+		if strings.Contains(object.GetName(), "metrics-apiserver") || object.GetKind() == "APIService" {
+			continue // KEDA's adapter for autoscalers of deployments: ScaledJobs need none
+		}
 		if err := useImages(object); err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ import (
 
 // images are those of one static program each, by their names in ImageName, with its path inside.
 var images = map[string]string{
-	"pause": "/pause", "coredns": "/coredns", "nats-server": "/nats-server", "versitygw": "/versitygw",
-	"keda": "/keda", "keda-metrics-apiserver": "/keda-adapter", "keda-admission-webhooks": "/keda-admission-webhooks",
+	"pause": "/pause", "dial": "/dial", "coredns": "/coredns", "nats-server": "/nats-server", "versitygw": "/versitygw",
+	"keda": "/keda", "keda-admission-webhooks": "/keda-admission-webhooks",
 	"jobset": "/manager",
 }
 

@@ -18,8 +18,8 @@ import (
 // nodeEnv describes the node, in the process that is its first.
 const nodeEnv = "STOKER_KUBERNETES_NODE"
 
-// node is one of Kubernetes: a process with namespaces of all kinds, with containerd, kubelet and
-// kube-proxy in it. The files below its folder are where a machine has them: /var/lib/kubelet, /run
+// node is one of Kubernetes: a process with namespaces of all kinds, with containerd, kubelet,
+// kube-proxy and kube-router in it, of which the last enforces network policies. The files below its folder are where a machine has them: /var/lib/kubelet, /run
 // and so on.
 type node struct {
 	Number   int
@@ -149,11 +149,13 @@ func (n node) serve() error {
 		return err
 	}
 	tools := filepath.Join(n.Binaries, "root")
-	if err := os.Setenv("PATH", strings.Join([]string{n.Binaries, tools + "/usr/bin", tools + "/usr/sbin", os.Getenv("PATH")}, ":")); err != nil {
+	if err := os.Setenv("PATH", strings.Join([]string{n.Binaries, tools + "/usr/bin", tools + "/usr/sbin", "/usr/sbin", os.Getenv("PATH")}, ":")); err != nil {
 		return err
 	}
-	if err := os.Setenv("LD_LIBRARY_PATH", tools+"/usr/lib/x86_64-linux-gnu"); err != nil {
-		return err
+	for name, value := range map[string]string{"LD_LIBRARY_PATH": tools + "/usr/lib/x86_64-linux-gnu", "XTABLES_LIBDIR": tools + "/usr/lib/x86_64-linux-gnu/xtables"} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
 	}
 	if err := os.Unsetenv(nodeEnv); err != nil {
 		return err
@@ -174,7 +176,23 @@ func (n node) serve() error {
 			return err
 		}
 	}
+	go n.enforcePolicies()
 	return <-ended
+}
+
+// enforcePolicies runs kube-router, again when it ends, as the kubelet would in a pod: it ends
+// until the node is registered.
+func (n node) enforcePolicies() {
+	for {
+		ended := make(chan error, 1)
+		err := n.run(ended, "kube-router", "--run-firewall=true", "--run-router=false", "--run-service-proxy=false", "--kubeconfig", "/run/router.kubeconfig",
+			"--hostname-override", n.name(), "--service-cluster-ip-range", serviceRange)
+		if err == nil {
+			err = <-ended
+		}
+		fmt.Fprintln(os.Stderr, err)
+		time.Sleep(time.Second)
+	}
 }
 
 func (n node) run(ended chan<- error, program string, args ...string) error {
@@ -233,6 +251,9 @@ func (n node) configure() error {
 		}
 	}
 	if err := kubeconfig("/run/kubelet.kubeconfig", n.path("../pki/ca.crt"), n.name()); err != nil {
+		return err
+	}
+	if err := kubeconfig("/run/router.kubeconfig", n.path("../pki/ca.crt"), "kube-router"); err != nil {
 		return err
 	}
 	return kubeconfig("/run/proxy.kubeconfig", n.path("../pki/ca.crt"), "kube-proxy")

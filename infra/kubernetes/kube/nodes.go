@@ -39,7 +39,10 @@ func (s *Server) StartNodes(ctx context.Context, count int, image string) error 
 		if err != nil {
 			return err
 		}
-		go func() { s.ended <- fmt.Errorf("%s ended: %v", one.name(), cmd.Wait()) }()
+		go func() {
+			err := cmd.Wait()
+			s.ended <- fmt.Errorf("%s ended: %v\n%s", one.name(), err, s.Log(one.name()+"/log/node"))
+		}()
 	}
 	if err := s.reachServices(); err != nil {
 		return err

@@ -97,6 +97,7 @@ func (s *Server) configure() error {
 		"kube-controller-manager": {"system:kube-controller-manager", ""},
 		"kube-scheduler":          {"system:kube-scheduler", ""},
 		"kube-proxy":              {"system:kube-proxy", ""},
+		"kube-router":             {"kube-router", "system:masters"}, // its manifests give it a role of its own
 	}
 	for n := range maxNodes {
 		name := node{Number: n + 1}.name()

@@ -2,6 +2,7 @@ package nodes_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,13 +27,14 @@ const (
 
 // installation is Stoker on the cluster: NATS, a store and a release of the chart.
 type installation struct {
-	dir    string // of keys
-	secret string // of the store
+	dir    string            // of seeds
+	keys   map[string]string // public ones, by role
+	secret string            // of the store
 }
 
 // install installs NATS, the store and the chart as infra/docs/production.md says.
 func install(ctx context.Context, dir string) (*installation, error) {
-	i := &installation{dir: dir, secret: "0123456789abcdef"}
+	i := &installation{dir: dir, keys: map[string]string{}, secret: "0123456789abcdef"}
 	for _, namespace := range []string{"nats", "s3", release} {
 		if err := makeNamespace(ctx, namespace); err != nil {
 			return nil, err
@@ -47,7 +49,26 @@ func install(ctx context.Context, dir string) (*installation, error) {
 	if _, err := api.Helm(ctx, "install", release, "../../helm/stoker", "-n", release, "-f", "testdata/values.yaml", "--wait", "--timeout", "3m"); err != nil {
 		return nil, err
 	}
-	return i, api.Ready(ctx, release)
+	if err := api.Ready(ctx, release); err != nil {
+		return nil, err
+	}
+	return i, i.prepare(ctx)
+}
+
+// prepare uploads the artifacts of the demo, and applies the pipelines that train on them.
+func (i *installation) prepare(ctx context.Context) error {
+	for _, artifact := range []string{"examples", "schema", "transform_graph", "transformed_examples"} {
+		out, err := i.command(ctx, "operator", "upload", "../../../local/demo/data/"+artifact, "s3://stoker/"+tenant+"/inputs/"+artifact).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("upload %s: %w\n%s", artifact, err, out)
+		}
+	}
+	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml"} {
+		if out, err := i.command(ctx, "operator", "apply", "testdata/"+file).CombinedOutput(); err != nil {
+			return fmt.Errorf("apply: %w\n%s", err, out)
+		}
+	}
+	return nil
 }
 
 // makeNamespace makes a namespace that enforces the Pod Security Standard `restricted`.
@@ -67,14 +88,13 @@ var roles = []string{"worker", "dispatcher", "console", "operator", "upstream"}
 
 // installBus makes a key of each role, and starts three NATS servers that know them.
 func (i *installation) installBus(ctx context.Context) error {
-	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "*"}
 	for _, role := range roles {
 		file := filepath.Join(i.dir, role+".nk")
 		public, err := i.command(ctx, "", "access", "key", file).Output()
 		if err != nil {
 			return fmt.Errorf("key of %s: %w", role, err)
 		}
-		args = append(args, role+"="+strings.TrimSpace(string(public)))
+		i.keys[role] = strings.TrimSpace(string(public))
 		seed, err := os.ReadFile(file)
 		if err != nil {
 			return err
@@ -83,11 +103,11 @@ func (i *installation) installBus(ctx context.Context) error {
 			return err
 		}
 	}
-	accounts, err := i.command(ctx, "", args...).Output()
+	accounts, err := i.accounts(ctx)
 	if err != nil {
-		return fmt.Errorf("stoker %s: %w", strings.Join(args, " "), err)
+		return err
 	}
-	if err := makeSecret(ctx, "nats", "nats-accounts", map[string]string{"accounts.conf": string(accounts)}); err != nil {
+	if err := makeSecret(ctx, "nats", "nats-accounts", map[string]string{"accounts.conf": accounts}); err != nil {
 		return err
 	}
 	if err := api.Certificate(ctx, "nats", "nats-tls", "nats.nats.svc", "nats-headless.nats.svc", "*.nats-headless", "*.nats-headless.nats.svc"); err != nil {
@@ -120,6 +140,22 @@ func (i *installation) installStore(ctx context.Context) error {
 		return err
 	}
 	return kube.Poll(ctx, func() error { return client.MakeBucket(ctx, "stoker", minio.MakeBucketOptions{}) })
+}
+
+// accounts returns the configuration of NATS for the tenant, with the key of each role.
+func (i *installation) accounts(ctx context.Context) (string, error) {
+	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "penguin,long,warm,wide"}
+	for role, key := range i.keys {
+		args = append(args, role+"="+key)
+	}
+	out, err := i.command(ctx, "", args...).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w\n%s", err, failed.Stderr)
+	}
+	if err != nil {
+		return "", fmt.Errorf("stoker %s: %w", strings.Join(args, " "), err)
+	}
+	return string(out), nil
 }
 
 func (i *installation) apply(ctx context.Context, file, namespace string) error {

@@ -13,6 +13,9 @@ import (
 // api is the server of the cluster that all tests use.
 var api *kube.Server
 
+// stoker is what is installed on it.
+var stoker *installation
+
 // TestMain runs the tests in namespaces of their own, with a cluster of two nodes.
 func TestMain(m *testing.M) {
 	os.Exit(kube.Main(func(dir string) int {
@@ -20,22 +23,25 @@ func TestMain(m *testing.M) {
 		defer cancel()
 		var err error
 		if api, err = kube.Start(dir, "../../../bin/kubernetes"); err == nil {
-			err = api.StartNodes(ctx, 2, "../../../bin/image")
+			err = api.StartNodes(ctx, 3, "../../../bin/image")
+		}
+		if err == nil {
+			err = api.StartAddons(ctx)
+		}
+		if err == nil {
+			stoker, err = install(ctx, dir)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "kubernetes:", err)
 		} else {
 			fmt.Fprintln(os.Stderr, "kubernetes: up in", dir)
 		}
-		if hold := os.Getenv("HOLD"); hold != "" {
-			d, _ := time.ParseDuration(hold)
-			time.Sleep(d)
-		}
 		if err != nil {
 			return 1
 		}
-		return m.Run()
+		code := m.Run()
+		d, _ := time.ParseDuration(os.Getenv("HOLD"))
+		time.Sleep(d)
+		return code
 	}))
 }
-
-func TestNothing(t *testing.T) {}

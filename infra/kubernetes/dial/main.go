@@ -1,0 +1,31 @@
+// Command dial tries to connect to each address, and prints whether it could: "HOST:PORT open" or
+// "HOST:PORT closed: REASON". It shows what a network policy lets a pod reach.
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+func main() {
+	results := make([]string, len(os.Args)-1)
+	var tries sync.WaitGroup
+	for i, address := range os.Args[1:] {
+		tries.Go(func() {
+			conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+			if err != nil {
+				results[i] = fmt.Sprintf("%s closed: %v", address, err)
+				return
+			}
+			conn.Close()
+			results[i] = address + " open"
+		})
+	}
+	tries.Wait()
+	for _, result := range results {
+		fmt.Println(result)
+	}
+}

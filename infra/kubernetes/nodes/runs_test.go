@@ -1,0 +1,74 @@
+package nodes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+)
+
+const workers = "app.kubernetes.io/component=worker"
+
+// run is one of `stoker runs -o json`.
+type run struct {
+	Pipeline, Run, State string
+}
+
+// runs returns the states of all runs of a pipeline.
+func (i *installation) runs(t *testing.T, pipeline string) map[string]string {
+	t.Helper()
+	var all []run
+	out := i.stoker(t, "operator", "runs", "--pipeline", pipeline, "--limit", "100000", "-o", "json", "-q")
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	states := map[string]string{}
+	for _, r := range all {
+		states[r.Run] = r.State
+	}
+	return states
+}
+
+// start publishes the event of a run.
+func (i *installation) start(t *testing.T, pipeline, run string) {
+	t.Helper()
+	i.stoker(t, "upstream", "publish", "transform.ready", pipeline+"/"+run, "--force", "--transform-graph", "s3://stoker/acme/inputs/transform_graph",
+		"--transformed-examples", "s3://stoker/acme/inputs/transformed_examples", "--examples", "s3://stoker/acme/inputs/examples", "--schema", "s3://stoker/acme/inputs/schema")
+}
+
+// One run starts one pod, and after it there is none. 100 runs start as many pods as the class may
+// have, each of which has one job.
+func TestRunsFromZeroToManyToZero(t *testing.T) {
+	pods := watchPods(t, release, workers)
+	began := time.Now()
+	stoker.start(t, "penguin", "first")
+	eventually(t, 3*time.Minute, "the first run has a model", func() bool { return stoker.runs(t, "penguin")["first"] == "trained" })
+	eventually(t, time.Minute, "no pod is left", func() bool { return pods.running() == 0 })
+	first := pods.all()
+	if len(first) != 1 {
+		t.Fatalf("one run started %d pods: %s", len(first), pods.ends())
+	}
+	t.Logf("event to pod %s, to its node %s, to its program %s, to its end %s", first[0].created.Sub(began), first[0].scheduled.Sub(began), first[0].started.Sub(began), first[0].over.Sub(began))
+
+	const count = 100
+	began = time.Now()
+	for n := range count {
+		stoker.start(t, "penguin", fmt.Sprint("run-", n))
+	}
+	published := time.Since(began)
+	eventually(t, 15*time.Minute, "all runs have models", func() bool {
+		trained := 0
+		for _, state := range stoker.runs(t, "penguin") {
+			if state == "trained" {
+				trained++
+			}
+		}
+		return trained == count+1
+	})
+	took := time.Since(began)
+	eventually(t, time.Minute, "no pod is left", func() bool { return pods.running() == 0 })
+	t.Logf("%d runs in %s, published in %s: %.0f an hour; %d pods: %s", count, took, published, count/took.Hours(), len(pods.all()), pods.ends())
+	if got := len(pods.all()); got != count+1 {
+		t.Errorf("%d runs started %d pods", count+1, got)
+	}
+}
