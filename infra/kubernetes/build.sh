@@ -28,6 +28,7 @@ build dial ./dial
 build coredns github.com/coredns/coredns
 build nats-server github.com/nats-io/nats-server/v2
 build versitygw github.com/versity/versitygw/cmd/versitygw
+build kwok sigs.k8s.io/kwok/cmd/kwok
 build keda github.com/kedacore/keda/v2/cmd/operator
 build keda-admission-webhooks github.com/kedacore/keda/v2/cmd/webhooks
 # Each is built by its own go.mod: their dependencies are older. own PROGRAM MODULE VERSION PACKAGE

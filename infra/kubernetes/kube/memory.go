@@ -11,35 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ExceedMemory makes a running pod exceed its memory limit: it lowers the limit of its containers
-// to what they use, until the kernel has killed one for it.
+// ExceedMemory makes a running pod exceed its memory limit: it lowers the limit to what the pod uses,
+// until the kernel has killed a process for it. With control groups of version 1 that is one process
+// of the pod; with version 2 it is all of them (see KillProcesses).
 func (s *Server) ExceedMemory(ctx context.Context, namespace, pod string) error {
-	found, err := s.Kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+	group, err := s.memoryGroup(ctx, namespace, pod)
 	if err != nil {
 		return err
-	}
-	all, err := hierarchies()
-	if err != nil {
-		return err
-	}
-	var group string
-	for _, h := range all {
-		if h.controller != "memory" {
-			continue
-		}
-		root := filepath.Join(h.mount, h.own, groupName(s.dir), found.Spec.NodeName)
-		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && strings.Contains(entry.Name(), string(found.UID)) {
-				group = path
-			}
-			return nil
-		})
-	}
-	if group == "" {
-		return fmt.Errorf("pod %s has no control group of memory on %s", pod, found.Spec.NodeName)
 	}
 	return s.poll(ctx, func() error {
 		text, err := os.ReadFile(filepath.Join(group, "memory.usage_in_bytes"))
@@ -65,4 +47,53 @@ func (s *Server) ExceedMemory(ctx context.Context, namespace, pod string) error 
 		}
 		return nil
 	})
+}
+
+// KillProcesses kills all processes of a pod at once, as the kernel does when one of its containers
+// exceeds its memory in a control group of version 2.
+func (s *Server) KillProcesses(ctx context.Context, namespace, pod string) error {
+	group, err := s.memoryGroup(ctx, namespace, pod)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(group, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "cgroup.procs" {
+			return err
+		}
+		processes, err := os.ReadFile(path)
+		for pid := range strings.FieldsSeq(string(processes)) {
+			number, _ := strconv.Atoi(pid)
+			err = errors.Join(err, unix.Kill(number, unix.SIGKILL))
+		}
+		return err
+	})
+}
+
+// memoryGroup returns the control group of a running pod's memory.
+func (s *Server) memoryGroup(ctx context.Context, namespace, pod string) (string, error) {
+	found, err := s.Kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	all, err := hierarchies()
+	if err != nil {
+		return "", err
+	}
+	var group string
+	for _, h := range all {
+		if h.controller != "memory" {
+			continue
+		}
+		root := filepath.Join(h.mount, h.own, groupName(s.dir), found.Spec.NodeName)
+		err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() && strings.HasSuffix(entry.Name(), string(found.UID)) {
+				group = path
+			}
+			return err
+		})
+	}
+	if err == nil && group == "" {
+		err = fmt.Errorf("pod %s has no control group of memory on %s", pod, found.Spec.NodeName)
+	}
+	return group, err
 }

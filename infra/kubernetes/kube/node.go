@@ -110,6 +110,9 @@ func (n node) enter() error {
 
 // mounts puts the node's files where programs expect them.
 func (n node) mounts() error {
+	if err := unix.Mount("tmpfs", "/var/lib", "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("mount /var/lib: %w", err)
+	}
 	for dir, at := range map[string]string{"kubelet": "/var/lib/kubelet", "containerd": "/var/lib/containerd", "cni": "/var/lib/cni", "log": "/var/log"} {
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
@@ -169,7 +172,7 @@ func (n node) serve() error {
 	}
 	for program, args := range map[string][]string{
 		"kubelet": {"--config", "/run/kubelet.yaml", "--kubeconfig", "/run/kubelet.kubeconfig", "--hostname-override", n.name(),
-			"--node-ip", nodeAddress(n.Number), "--node-labels", "topology.kubernetes.io/zone=zone-" + fmt.Sprint(n.Number)},
+			"--node-ip", nodeAddress(n.Number), "--node-labels", "pool=" + map[bool]string{true: "services", false: "workers"}[n.Number == 1]},
 		"kube-proxy": {"--config", "/run/proxy.yaml", "--hostname-override", n.name()},
 	} {
 		if err := n.run(ended, program, args...); err != nil {
@@ -266,6 +269,8 @@ const containerdConfig = `version = 2
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %q
     conf_dir = "/run/net.d"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "/var/lib/containerd/opt"
 `
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1

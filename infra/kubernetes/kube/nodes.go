@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +46,7 @@ func (s *Server) StartNodes(ctx context.Context, count int, image string) error 
 	if err := s.reachServices(); err != nil {
 		return err
 	}
-	return s.nodesReady(ctx, count)
+	return s.nodesReady(ctx, count, "!"+Fake)
 }
 
 // reachServices lets programs on this machine reach services by name, as pods do: the proxy of the
@@ -67,29 +66,24 @@ func (s *Server) reachServices() error {
 	return nil
 }
 
-func (s *Server) nodesReady(ctx context.Context, count int) error {
-	for {
-		nodes, err := s.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err == nil {
-			ready := 0
-			for _, node := range nodes.Items {
-				for _, condition := range node.Status.Conditions {
-					if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-						ready++
-					}
+// nodesReady waits until that many nodes with a label are ready.
+func (s *Server) nodesReady(ctx context.Context, count int, selector string) error {
+	return s.poll(ctx, func() error {
+		nodes, err := s.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return err
+		}
+		ready := 0
+		for _, node := range nodes.Items {
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+					ready++
 				}
 			}
-			if ready == count {
-				return nil
-			}
-			err = fmt.Errorf("%d of %d nodes are ready", ready, count)
 		}
-		select {
-		case ended := <-s.ended:
-			return ended
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
+		if ready != count {
+			return fmt.Errorf("%d of %d nodes are ready", ready, count)
 		}
-	}
+		return nil
+	})
 }

@@ -63,7 +63,7 @@ func (i *installation) prepare(ctx context.Context) error {
 			return fmt.Errorf("upload %s: %w\n%s", artifact, err, out)
 		}
 	}
-	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml"} {
+	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml", "many.yaml"} {
 		if out, err := i.command(ctx, "operator", "apply", "testdata/"+file).CombinedOutput(); err != nil {
 			return fmt.Errorf("apply: %w\n%s", err, out)
 		}
@@ -144,7 +144,7 @@ func (i *installation) installStore(ctx context.Context) error {
 
 // accounts returns the configuration of NATS for the tenant, with the key of each role.
 func (i *installation) accounts(ctx context.Context) (string, error) {
-	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "penguin,long,warm,wide"}
+	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "penguin,long,warm,many"}
 	for role, key := range i.keys {
 		args = append(args, role+"="+key)
 	}

@@ -84,7 +84,7 @@ func dial(t *testing.T, namespace string, labels map[string]string, addresses []
 			RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: ptr.To(false),
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{
-				Name: "dial", Image: kube.ImageName("dial"), ImagePullPolicy: corev1.PullNever, Args: addresses,
+				Name: "dial", Image: kube.ImageName("dial"), ImagePullPolicy: corev1.PullNever, Args: append([]string{"20s"}, addresses...),
 				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			}},
 		},

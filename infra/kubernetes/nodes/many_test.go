@@ -1,0 +1,65 @@
+package nodes_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// 1,000 runs get 1,000 pods on 1,000 nodes, one on each, as their requests demand. The nodes are
+// KWOK's, so that the pods do nothing: this is about KEDA, the API server and the scheduler.
+func TestThousandRunsGetThousandNodes(t *testing.T) {
+	const count = 1000
+	must(t, api.StartFakeNodes(t.Context(), count))
+	pods := watchPods(t, release, workers+",stoker.dev/class=many")
+	began := time.Now()
+	var publishing sync.WaitGroup
+	for part := range 4 {
+		publishing.Go(func() {
+			for n := part; n < count; n += 4 {
+				stoker.start(t, "many", fmt.Sprint("many-", n))
+			}
+		})
+	}
+	publishing.Wait()
+	published := time.Since(began)
+	eventually(t, 10*time.Minute, "all pods run", func() bool {
+		running := 0
+		for _, pod := range pods.all() {
+			if !pod.started.IsZero() {
+				running++
+			}
+		}
+		return running >= count
+	})
+	took := time.Since(began)
+	nodes := map[string]int{}
+	var waited, slowest time.Duration
+	for _, pod := range pods.all() {
+		nodes[pod.node]++
+		waited += pod.scheduled.Sub(pod.created)
+		slowest = max(slowest, pod.scheduled.Sub(pod.created))
+	}
+	t.Logf("%d runs published in %s, %d pods on %d nodes after %s; a pod waits %s for its node, at most %s",
+		count, published, len(pods.all()), len(nodes), took, waited/time.Duration(len(pods.all())), slowest)
+	if len(pods.all()) != count || len(nodes) != count {
+		t.Errorf("there are %d pods on %d nodes, want %d", len(pods.all()), len(nodes), count)
+	}
+
+	// Nothing will work on these jobs.
+	scaled := schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledjobs"}
+	var found *unstructured.Unstructured
+	found, err := api.Dynamic.Resource(scaled).Namespace(release).Get(t.Context(), "stoker-train-many", metav1.GetOptions{})
+	must(t, err)
+	pause := []byte(`{"metadata":{"annotations":{"autoscaling.keda.sh/paused":"true"}}}`)
+	_, err = api.Dynamic.Resource(scaled).Namespace(release).Patch(t.Context(), found.GetName(), types.MergePatchType, pause, metav1.PatchOptions{})
+	must(t, err)
+	background := metav1.DeletePropagationBackground
+	must(t, api.Kube.BatchV1().Jobs(release).DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{LabelSelector: workers + ",stoker.dev/class=many"}))
+}
