@@ -183,14 +183,22 @@ func (i *installation) command(ctx context.Context, role string, args ...string)
 	return cmd
 }
 
-// stoker runs a command of the program as a role, and returns its output.
+// unavailable is the exit status of a command when the bus or the store can't be reached.
+const unavailable = 4
+
+// stoker runs a command of the program as a role, and returns its output. It repeats the command
+// while the bus can't be reached, as its servers may be restarting.
 func (i *installation) stoker(t *testing.T, role string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	out, err := i.command(ctx, role, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("stoker %s: %v\n%s", strings.Join(args, " "), err, out)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
+		out, err := i.command(t.Context(), role, args...).CombinedOutput()
+		failed, exited := errors.AsType[*exec.ExitError](err)
+		if exited && failed.ExitCode() == unavailable && time.Now().Before(deadline) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("stoker %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
 	}
-	return string(out)
 }

@@ -3,6 +3,8 @@ package nodes_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -29,11 +31,21 @@ func (i *installation) runs(t *testing.T, pipeline string) map[string]string {
 	return states
 }
 
-// start publishes the event of a run.
+// start publishes the event of a run. The event has an id, so that it may be published again.
 func (i *installation) start(t *testing.T, pipeline, run string) {
 	t.Helper()
-	i.stoker(t, "upstream", "publish", "transform.ready", pipeline+"/"+run, "--force", "--transform-graph", "s3://stoker/acme/inputs/transform_graph",
-		"--transformed-examples", "s3://stoker/acme/inputs/transformed_examples", "--examples", "s3://stoker/acme/inputs/examples", "--schema", "s3://stoker/acme/inputs/schema")
+	const inputs = "s3://stoker/acme/inputs/"
+	event, err := json.Marshal(map[string]any{
+		"specversion": "1.0", "id": run, "source": "/test", "type": "dev.stoker.transform.ready.v1", "subject": pipeline, "run": run,
+		"datacontenttype": "application/json", "data": map[string]any{
+			"transform_graph": inputs + "transform_graph", "schema": inputs + "schema", "force": true,
+			"transformed_examples": []map[string]string{{"uri": inputs + "transformed_examples"}}, "examples": []map[string]string{{"uri": inputs + "examples"}},
+		},
+	})
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "event.json")
+	must(t, os.WriteFile(file, event, 0o600))
+	i.stoker(t, "upstream", "publish", file)
 }
 
 // One run starts one pod, and after it there is none. 100 runs start as many pods as the class may
