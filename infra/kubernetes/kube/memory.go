@@ -69,6 +69,34 @@ func (s *Server) KillProcesses(ctx context.Context, namespace, pod string) error
 	})
 }
 
+// Memory returns how many pods of a namespace run, and the bytes in memory of their processes.
+func (s *Server) Memory(ctx context.Context, namespace string) (pods int, bytes int64, err error) {
+	all, err := s.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, pod := range all.Items {
+		group, err := s.memoryGroup(ctx, namespace, pod.Name)
+		if err != nil {
+			return 0, 0, err
+		}
+		stat, err := os.ReadFile(filepath.Join(group, "memory.stat"))
+		if err != nil {
+			return 0, 0, err
+		}
+		for line := range strings.Lines(string(stat)) {
+			if value, ok := strings.CutPrefix(line, "total_rss "); ok {
+				used, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+				if err != nil {
+					return 0, 0, err
+				}
+				bytes += used
+			}
+		}
+	}
+	return len(all.Items), bytes, nil
+}
+
 // memoryGroup returns the control group of a running pod's memory.
 func (s *Server) memoryGroup(ctx context.Context, namespace, pod string) (string, error) {
 	found, err := s.Kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})

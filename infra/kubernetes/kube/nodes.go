@@ -20,7 +20,7 @@ func (s *Server) StartNodes(ctx context.Context, count int, image string) error 
 	}
 	for program, args := range map[string][]string{
 		"kube-controller-manager": {"--root-ca-file", s.Path("pki/ca.crt"), "--use-service-account-credentials", "--leader-elect=false",
-			"--node-monitor-grace-period", "20s", "--service-account-private-key-file", s.Path("pki/accounts.key")},
+			"--node-monitor-grace-period", "20s", "--kube-api-qps", "100", "--kube-api-burst", "200", "--service-account-private-key-file", s.Path("pki/accounts.key")},
 		"kube-scheduler": {"--leader-elect=false"},
 	} {
 		file := s.Path(program + ".kubeconfig")
