@@ -19,7 +19,8 @@ import (
 const nodeEnv = "STOKER_KUBERNETES_NODE"
 
 // node is one of Kubernetes: a process with namespaces of all kinds, with containerd, kubelet,
-// kube-proxy and kube-router in it, of which the last enforces network policies. The files below its folder are where a machine has them: /var/lib/kubelet, /run
+// kube-proxy and kube-router in it, of which the last enforces network policies. Local volumes are in
+// /var/lib/kubelet/disk. The files below its folder are where a machine has them: /var/lib/kubelet, /run
 // and so on.
 type node struct {
 	Number   int
@@ -36,7 +37,7 @@ func (n node) path(name string) string { return filepath.Join(n.Dir, name) }
 
 // start starts the node's first process, and connects it to the network.
 func (n node) start() (*exec.Cmd, error) {
-	for _, dir := range []string{"kubelet", "containerd", "cni", "log"} {
+	for _, dir := range []string{"kubelet/disk", "containerd", "cni", "log"} {
 		if err := os.MkdirAll(n.path(dir), 0o755); err != nil {
 			return nil, err
 		}

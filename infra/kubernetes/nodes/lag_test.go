@@ -78,7 +78,7 @@ func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
 		}
 		if !killed && length > 100 {
 			killed = true
-			killPod(t, release, workers+",stoker.dev/class=warm")
+			killPod(t, release, workersOf("warm"))
 		}
 		select {
 		case <-published:

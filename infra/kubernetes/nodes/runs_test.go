@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-const workers = "app.kubernetes.io/component=worker"
+// workersOf selects the pods of workers of a class.
+func workersOf(class string) string {
+	return "app.kubernetes.io/component=worker,stoker.dev/class=" + class
+}
 
 // run is one of `stoker runs -o json`.
 type run struct {
@@ -54,7 +57,7 @@ func TestRunsFromZeroToManyToZero(t *testing.T) {
 	idle, bytes, err := api.Memory(t.Context(), release)
 	must(t, err)
 	t.Logf("idle: %d pods with %d MiB", idle, bytes>>20)
-	pods := watchPods(t, release, workers)
+	pods := watchPods(t, release, workersOf("cpu"))
 	began := time.Now()
 	stoker.start(t, "penguin", "first")
 	eventually(t, 3*time.Minute, "the first run has a model", func() bool { return stoker.runs(t, "penguin")["first"] == "trained" })

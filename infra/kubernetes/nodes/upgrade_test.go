@@ -18,7 +18,7 @@ import (
 // The chart is upgraded, to other values and to another version, and rolled back, while runs start
 // and train. Each run gets one model, and no pod that has a job is removed.
 func TestAnUpgradeUnderLoadLosesNoRun(t *testing.T) {
-	pods := watchPods(t, release, workers+",stoker.dev/class=cpu")
+	pods := watchPods(t, release, workersOf("cpu"))
 	const count = 40
 	done := make(chan error, 1)
 	go func() {
@@ -86,7 +86,7 @@ func (i *installation) wantEachTrainedOnce(t *testing.T, pipeline, prefix string
 // the workers that stay. A pod that starts in between can't connect, and KEDA starts another. The
 // old key is refused in the end.
 func TestTheWorkersKeyIsReplaced(t *testing.T) {
-	pods := watchPods(t, release, workers+",stoker.dev/class=cpu")
+	pods := watchPods(t, release, workersOf("cpu"))
 	newer := filepath.Join(stoker.dir, "worker2.nk")
 	public, err := stoker.command(t.Context(), "", "access", "key", newer).Output()
 	must(t, err)
@@ -156,4 +156,11 @@ func restart(t *testing.T, deployment string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	must(t, api.Ready(ctx, release))
+}
+
+// `helm test` runs `stoker doctor` in a pod, which finds nothing wrong.
+func TestHelmTestFindsNothingWrong(t *testing.T) {
+	out, err := api.Helm(t.Context(), "test", release, "-n", release, "--logs", "--timeout", "2m")
+	t.Log(out)
+	must(t, err)
 }
