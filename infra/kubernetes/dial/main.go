@@ -1,6 +1,6 @@
-// Command dial waits, tries to connect to each address, and prints whether it could: "HOST:PORT open" or
-// "HOST:PORT closed: REASON". It shows what a network policy lets a pod reach
-// once it is enforced, which is some seconds after the pod has started. Usage: dial DURATION HOST:PORT...
+// Command dial waits, tries to connect to each address, and prints whether it could: "HOST:PORT
+// open" or "HOST:PORT closed: REASON". It shows what a network policy lets a pod reach once it is
+// enforced, which is some seconds after the pod has started. Usage: dial DURATION HOST:PORT...
 package main
 
 import (

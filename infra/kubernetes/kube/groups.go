@@ -94,7 +94,8 @@ func joinGroup(name string) error {
 	return nil
 }
 
-// makeGroup makes a group and those above it. One of cpuset has no processors until it is given some.
+// makeGroup makes a group and those above it. One of cpuset has no processors until it is given
+// some.
 func makeGroup(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ExceedMemory makes a running pod exceed its memory limit: it lowers the limit to what the pod uses,
-// until the kernel has killed a process for it. With control groups of version 1 that is one process
-// of the pod; with version 2 it is all of them (see KillProcesses).
+// ExceedMemory makes a running pod exceed its memory limit: it lowers the limit to what the pod
+// uses, until the kernel has killed a process for it. With control groups of version 1 that is one
+// process of the pod; with version 2 it is all of them (see KillProcesses).
 func (s *Server) ExceedMemory(ctx context.Context, namespace, pod string) error {
 	group, err := s.memoryGroup(ctx, namespace, pod)
 	if err != nil {

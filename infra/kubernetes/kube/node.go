@@ -19,9 +19,9 @@ import (
 const nodeEnv = "STOKER_KUBERNETES_NODE"
 
 // node is one of Kubernetes: a process with namespaces of all kinds, with containerd, kubelet,
-// kube-proxy and kube-router in it, of which the last enforces network policies. Local volumes are in
-// /var/lib/kubelet/disk. The files below its folder are where a machine has them: /var/lib/kubelet, /run
-// and so on.
+// kube-proxy and kube-router in it, of which the last enforces network policies. Local volumes are
+// in /var/lib/kubelet/disk. The files below its folder are where a machine has them:
+// /var/lib/kubelet, /run and so on.
 type node struct {
 	Number   int
 	Of       int    // how many there are

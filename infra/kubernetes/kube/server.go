@@ -38,8 +38,8 @@ type Server struct {
 	ended      chan error                                    // why a program has ended
 }
 
-// Start starts etcd and an API server. dir is for files of the run, binaries the folder of build.sh.
-// The programs end with the first process of their namespace.
+// Start starts etcd and an API server. dir is for files of the run, binaries the folder of
+// build.sh. The programs end with the first process of their namespace.
 func Start(dir, binaries string) (*Server, error) {
 	s := &Server{dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig"), ended: make(chan error, 8)}
 	var err error

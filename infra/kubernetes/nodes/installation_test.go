@@ -58,14 +58,13 @@ func install(ctx context.Context, dir string) (*installation, error) {
 // prepare uploads the artifacts of the demo, and applies the pipelines that train on them.
 func (i *installation) prepare(ctx context.Context) error {
 	for _, artifact := range []string{"examples", "schema", "transform_graph", "transformed_examples"} {
-		out, err := i.command(ctx, "operator", "upload", "../../../local/demo/data/"+artifact, "s3://stoker/"+tenant+"/inputs/"+artifact).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("upload %s: %w\n%s", artifact, err, out)
+		if _, err := i.output(ctx, "operator", "upload", "../../../local/demo/data/"+artifact, "s3://stoker/"+tenant+"/inputs/"+artifact); err != nil {
+			return err
 		}
 	}
 	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml", "many.yaml"} {
-		if out, err := i.command(ctx, "operator", "apply", "testdata/"+file).CombinedOutput(); err != nil {
-			return fmt.Errorf("apply: %w\n%s", err, out)
+		if _, err := i.output(ctx, "operator", "apply", "testdata/"+file); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -186,19 +185,26 @@ func (i *installation) command(ctx context.Context, role string, args ...string)
 // unavailable is the exit status of a command when the bus or the store can't be reached.
 const unavailable = 4
 
-// stoker runs a command of the program as a role, and returns its output. It repeats the command
-// while the bus can't be reached, as its servers may be restarting.
+// stoker runs a command of the program as a role, and returns its output. See output.
 func (i *installation) stoker(t *testing.T, role string, args ...string) string {
 	t.Helper()
+	out, err := i.output(t.Context(), role, args...)
+	must(t, err)
+	return out
+}
+
+// output runs a command of the program as a role, and returns its output. It repeats the command for
+// two minutes while the bus can't be reached, as its servers may be restarting.
+func (i *installation) output(ctx context.Context, role string, args ...string) (string, error) {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
-		out, err := i.command(t.Context(), role, args...).CombinedOutput()
+		out, err := i.command(ctx, role, args...).CombinedOutput()
 		failed, exited := errors.AsType[*exec.ExitError](err)
 		if exited && failed.ExitCode() == unavailable && time.Now().Before(deadline) {
 			continue
 		}
 		if err != nil {
-			t.Fatalf("stoker %s: %v\n%s", strings.Join(args, " "), err, out)
+			err = fmt.Errorf("stoker %s: %w\n%s", strings.Join(args, " "), err, out)
 		}
-		return string(out)
+		return string(out), err
 	}
 }

@@ -2,7 +2,6 @@ package nodes_test
 
 import (
 	"bufio"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -54,19 +53,14 @@ func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
 	dispatcher := "http://" + podAddress(t, release, "app.kubernetes.io/component=dispatcher") + ":9090/metrics"
 	consumer := stoker.consumer(t, queue)
 
-	published := make(chan struct{})
-	go func() {
-		defer close(published)
-		for n := range count {
-			stoker.start(t, "warm", fmt.Sprint("lag-", n))
-		}
-	}()
+	published, dir := make(chan error, 1), t.TempDir()
+	go func() { published <- stoker.startAll(t.Context(), dir, "warm", "lag-", count, 0) }()
 	var truth, kedas, ours series
-	deadline, killed := time.Now().Add(20*time.Minute), false
-	for done := false; !done; time.Sleep(50 * time.Millisecond) {
+	deadline, killed, all := time.Now().Add(20*time.Minute), false, false
+	for length := 1; !all || length > 0; time.Sleep(50 * time.Millisecond) {
 		info, err := consumer.Info(t.Context())
 		must(t, err)
-		length := int(info.NumPending) + info.NumAckPending
+		length = int(info.NumPending) + info.NumAckPending
 		truth.add(time.Now(), length)
 		if value, ok := metric(t, operator, "keda_scaler_metrics_value", `scaledObject="stoker-`+queue+`"`); ok {
 			kedas.add(time.Now(), value)
@@ -81,8 +75,9 @@ func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
 			killPod(t, release, workersOf("warm"))
 		}
 		select {
-		case <-published:
-			done = length == 0 && len(truth) > 10
+		case err := <-published:
+			must(t, err)
+			all = true
 		default:
 		}
 		if time.Now().After(deadline) {

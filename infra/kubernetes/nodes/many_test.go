@@ -2,10 +2,10 @@ package nodes_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,15 +18,14 @@ func TestThousandRunsGetThousandNodes(t *testing.T) {
 	must(t, api.StartFakeNodes(t.Context(), count))
 	pods := watchPods(t, release, workersOf("many"))
 	began := time.Now()
-	var publishing sync.WaitGroup
+	dir := t.TempDir()
+	var publishing errgroup.Group
 	for part := range 4 {
-		publishing.Go(func() {
-			for n := part; n < count; n += 4 {
-				stoker.start(t, "many", fmt.Sprint("many-", n))
-			}
+		publishing.Go(func() error {
+			return stoker.startAll(t.Context(), dir, "many", fmt.Sprint("many-", part, "-"), count/4, 0)
 		})
 	}
-	publishing.Wait()
+	must(t, publishing.Wait())
 	published := time.Since(began)
 	eventually(t, 10*time.Minute, "all pods run", func() bool {
 		running := 0

@@ -106,8 +106,8 @@ func drain(t *testing.T, node string) {
 	})
 }
 
-// A module exceeds the memory of its pod amid training. The kernel kills its process, and the worker
-// in the same pod lets it continue from the checkpoint.
+// A module exceeds the memory of its pod amid training. The kernel kills its process, and the
+// worker in the same pod lets it continue from the checkpoint.
 func TestAModuleThatExceedsItsMemoryContinues(t *testing.T) {
 	pods := watchPods(t, release, workersOf("cpu"))
 	pod := stoker.trains(t, pods, "large")

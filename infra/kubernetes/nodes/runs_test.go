@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,9 +35,25 @@ func (i *installation) runs(t *testing.T, pipeline string) map[string]string {
 	return states
 }
 
-// start publishes the event of a run. The event has an id, so that it may be published again.
+// start publishes the event of a run.
 func (i *installation) start(t *testing.T, pipeline, run string) {
 	t.Helper()
+	must(t, i.publish(t.Context(), t.TempDir(), pipeline, run))
+}
+
+// startAll publishes the events of runs, which are numbered, with a pause after each.
+func (i *installation) startAll(ctx context.Context, dir, pipeline, prefix string, count int, pause time.Duration) error {
+	for n := range count {
+		if err := i.publish(ctx, dir, pipeline, fmt.Sprint(prefix, n)); err != nil {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return nil
+}
+
+// publish publishes the event of a run. The event has an id, so that it may be published again.
+func (i *installation) publish(ctx context.Context, dir, pipeline, run string) error {
 	const inputs = "s3://stoker/acme/inputs/"
 	event, err := json.Marshal(map[string]any{
 		"specversion": "1.0", "id": run, "source": "/test", "type": "dev.stoker.transform.ready.v1", "subject": pipeline, "run": run,
@@ -45,10 +62,15 @@ func (i *installation) start(t *testing.T, pipeline, run string) {
 			"transformed_examples": []map[string]string{{"uri": inputs + "transformed_examples"}}, "examples": []map[string]string{{"uri": inputs + "examples"}},
 		},
 	})
-	must(t, err)
-	file := filepath.Join(t.TempDir(), "event.json")
-	must(t, os.WriteFile(file, event, 0o600))
-	i.stoker(t, "upstream", "publish", file)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, run+".json")
+	if err := os.WriteFile(file, event, 0o600); err != nil {
+		return err
+	}
+	_, err = i.output(ctx, "upstream", "publish", file)
+	return err
 }
 
 // One run starts one pod, and after it there is none. 100 runs start as many pods as the class may
@@ -77,9 +99,7 @@ func TestRunsFromZeroToManyToZero(t *testing.T) {
 
 	const count = 100
 	began = time.Now()
-	for n := range count {
-		stoker.start(t, "penguin", fmt.Sprint("run-", n))
-	}
+	must(t, stoker.startAll(t.Context(), t.TempDir(), "penguin", "run-", count, 0))
 	published := time.Since(began)
 	eventually(t, 15*time.Minute, "all runs have models", func() bool {
 		trained := 0

@@ -35,10 +35,7 @@ func TestAnUpgradeUnderLoadLosesNoRun(t *testing.T) {
 		}
 		done <- nil
 	}()
-	for n := range count {
-		stoker.start(t, "penguin", fmt.Sprint("upgraded-", n))
-		time.Sleep(time.Second)
-	}
+	must(t, stoker.startAll(t.Context(), t.TempDir(), "penguin", "upgraded-", count, time.Second))
 	must(t, <-done)
 	stoker.wantEachTrainedOnce(t, "penguin", "upgraded-", count)
 	must(t, api.Ready(t.Context(), release))
@@ -50,8 +47,8 @@ func TestAnUpgradeUnderLoadLosesNoRun(t *testing.T) {
 	t.Logf("%d runs, %d pods: %s", count, len(pods.all()), pods.ends())
 }
 
-// wantEachTrainedOnce waits until all runs with a prefix have ended, and checks that the log has one
-// outcome of each: a model.
+// wantEachTrainedOnce waits until all runs with a prefix have ended, and checks that the log has
+// one outcome of each: a model.
 func (i *installation) wantEachTrainedOnce(t *testing.T, pipeline, prefix string, count int) {
 	t.Helper()
 	eventually(t, 10*time.Minute, "all runs have ended", func() bool {
@@ -82,9 +79,9 @@ func (i *installation) wantEachTrainedOnce(t *testing.T, pipeline, prefix string
 	}
 }
 
-// The workers' key on the bus is replaced while runs start: the secret first, then the servers, then
-// the workers that stay. A pod that starts in between can't connect, and KEDA starts another. The
-// old key is refused in the end.
+// The workers' key on the bus is replaced while runs start: the secret first, then the servers,
+// then the workers that stay. A pod that starts in between can't connect, and KEDA starts another.
+// The old key is refused in the end.
 func TestTheWorkersKeyIsReplaced(t *testing.T) {
 	pods := watchPods(t, release, workersOf("cpu"))
 	newer := filepath.Join(stoker.dir, "worker2.nk")
@@ -94,19 +91,13 @@ func TestTheWorkersKeyIsReplaced(t *testing.T) {
 	must(t, err)
 
 	const count = 20
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
-		for n := range count {
-			stoker.start(t, "penguin", fmt.Sprint("rotated-", n))
-			time.Sleep(2 * time.Second)
-		}
-	}()
+	started, dir := make(chan error, 1), t.TempDir()
+	go func() { started <- stoker.startAll(t.Context(), dir, "penguin", "rotated-", count, 2*time.Second) }()
 	time.Sleep(5 * time.Second)
 	patchSecret(t, release, tenant+"-worker", "seed", string(seed))
 	stoker.setWorkerKey(t, strings.TrimSpace(string(public)))
 	restart(t, "stoker-train-warm-standing")
-	<-started
+	must(t, <-started)
 	stoker.wantEachTrainedOnce(t, "penguin", "rotated-", count)
 	t.Logf("%d runs, %d pods: %s", count, len(pods.all()), pods.ends())
 	out, err := stoker.command(t.Context(), "worker", "worker", "--once", "--wait", "1s").CombinedOutput()
