@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -181,7 +182,32 @@ func (n node) serve() error {
 		}
 	}
 	go n.enforcePolicies()
+	go waitForOrphans()
 	return <-ended
+}
+
+// waitForOrphans waits for the processes that have ended after those that started them, as the first
+// process of a machine does.
+func waitForOrphans() {
+	for {
+		time.Sleep(time.Second)
+		files, err := filepath.Glob("/proc/[0-9]*/stat")
+		if err != nil {
+			return
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			// PID (NAME) STATE PARENT ...
+			fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err == nil && fields[0] == "Z" && fields[1] == "1" {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			}
+		}
+	}
 }
 
 // enforcePolicies runs kube-router, again when it ends, as the kubelet would in a pod: it ends
