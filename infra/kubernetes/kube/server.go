@@ -97,7 +97,8 @@ func (s *Server) configure() error {
 		"kube-controller-manager": {"system:kube-controller-manager", ""},
 		"kube-scheduler":          {"system:kube-scheduler", ""},
 		"kube-proxy":              {"system:kube-proxy", ""},
-		"kube-router":             {"kube-router", "system:masters"}, // its manifests give it a role of its own
+		// Its own manifests give it a narrower role.
+		"kube-router": {"kube-router", "system:masters"},
 	}
 	for n := range maxNodes {
 		name := node{Number: n + 1}.name()

@@ -193,8 +193,8 @@ func (i *installation) stoker(t *testing.T, role string, args ...string) string 
 	return out
 }
 
-// output runs a command of the program as a role, and returns its output. It repeats the command for
-// two minutes while the bus can't be reached, as its servers may be restarting.
+// output runs a command of the program as a role, and returns its output. It repeats the command
+// for two minutes while the bus can't be reached, as its servers may be restarting.
 func (i *installation) output(ctx context.Context, role string, args ...string) (string, error) {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
 		out, err := i.command(ctx, role, args...).CombinedOutput()
