@@ -186,8 +186,8 @@ func (n node) serve() error {
 	return <-ended
 }
 
-// waitForOrphans waits for processes that end after those that started them, as the first process of
-// a machine does.
+// waitForOrphans waits for processes that end after those that started them, as the first process
+// of a machine does.
 func waitForOrphans() {
 	for {
 		time.Sleep(time.Second)
