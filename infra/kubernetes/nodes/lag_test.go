@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,12 +76,10 @@ func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
 		})
 	}
 	observe(&kedas, func() (int, bool) {
-		return metric(operator, "keda_scaler_metrics_value", `scaledObject="stoker-`+queue+`"`)
+		return metric(operator, `scaledObject="stoker-`+queue+`"`, "keda_scaler_metrics_value")
 	})
 	observe(&ours, func() (int, bool) {
-		lag, known := metric(dispatcher, "stoker_queue_lag", `consumer="`+queue+`"`)
-		running, both := metric(dispatcher, "stoker_queue_running", `consumer="`+queue+`"`)
-		return lag + running, known && both
+		return metric(dispatcher, `consumer="`+queue+`"`, "stoker_queue_lag", "stoker_queue_running")
 	})
 	killed, all := false, false
 	for length := 1; !all || length > 0; time.Sleep(20 * time.Millisecond) {
@@ -138,19 +137,27 @@ func (i *installation) consumer(t *testing.T, queue string) jetstream.Consumer {
 	return consumer
 }
 
-// metric returns the value of the first metric of a page with that name and a label.
-func metric(page, name, label string) (value int, found bool) {
+// metric returns the sum of the metrics of a page with these names and a label; false if one is
+// missing, as the pod may be being replaced.
+func metric(page, label string, names ...string) (sum int, found bool) {
 	answer, err := http.Get(page)
 	if err != nil {
-		return 0, false // the pod is being replaced
+		return 0, false
 	}
 	defer answer.Body.Close()
+	missing := len(names)
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		line := lines.Text()
-		if strings.HasPrefix(line, name+"{") && strings.Contains(line, label) {
-			number, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-			return int(number), err == nil
+		name, _, _ := strings.Cut(line, "{")
+		if !slices.Contains(names, name) || !strings.Contains(line, label) {
+			continue
 		}
+		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += int(value)
+		missing--
 	}
-	return 0, false
+	return sum, missing == 0
 }
