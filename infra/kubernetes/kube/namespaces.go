@@ -73,7 +73,8 @@ func outside() (int, error) {
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		err = nil // the tests have printed why
 	}
-	err = errors.Join(err, removeGroups(groupName(dir)), os.RemoveAll(dir), nothingLeft(spaces, dir))
+	// Processes first: other namespaces may soon have the same names.
+	err = errors.Join(err, noProcessLeft(spaces), removeGroups(groupName(dir)), os.RemoveAll(dir), noFileLeft(dir))
 	return cmd.ProcessState.ExitCode(), err
 }
 
@@ -100,8 +101,8 @@ func namespaces(pid string) []string {
 	return all
 }
 
-// nothingLeft returns an error if a process is in one of the namespaces, or a file in dir.
-func nothingLeft(spaces []string, dir string) error {
+// noProcessLeft returns an error if a process is in one of the namespaces.
+func noProcessLeft(spaces []string) error {
 	if len(spaces) != 3 {
 		return fmt.Errorf("expected the names of three namespaces, got %v", spaces)
 	}
@@ -117,14 +118,19 @@ func nothingLeft(spaces []string, dir string) error {
 			left = append(left, fmt.Errorf("process %s is left: %s", pid, strings.ReplaceAll(string(command), "\x00", " ")))
 		}
 	}
+	return errors.Join(left...)
+}
+
+// noFileLeft returns an error if dir, or a mount in it, is there.
+func noFileLeft(dir string) error {
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if strings.Contains(string(mounts), dir) {
-		left = append(left, fmt.Errorf("a mount is left: %s", mounts))
+		err = errors.Join(err, fmt.Errorf("a mount is left: %s", mounts))
 	}
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		left = append(left, fmt.Errorf("%s is left: %v", dir, err))
+	if _, missing := os.Stat(dir); !errors.Is(missing, os.ErrNotExist) {
+		err = errors.Join(err, fmt.Errorf("%s is left: %v", dir, missing))
 	}
-	return errors.Join(append(left, err)...)
+	return err
 }
 
 func containsAny(text string, words []string) bool {
