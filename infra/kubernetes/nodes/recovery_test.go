@@ -47,7 +47,7 @@ func TestADrainedNodeLosesNoTraining(t *testing.T) {
 	pod := stoker.trains(t, pods, "drained")
 	d, _ := stoker.show(t, "long/drained")
 	t.Logf("at step %d, %s drains", d.Progress.Step, pod.node)
-	drain(t, pod.node)
+	defer drain(t, pod.node)()
 	eventually(t, 5*time.Minute, "the run has a model", func() bool { d, _ := stoker.show(t, "long/drained"); return d.State == "trained" })
 	stoker.wantResumed(t, "long/drained", d.Progress.Step)
 	t.Logf("pods: %s", pods.ends())
@@ -78,15 +78,15 @@ func (i *installation) wantResumed(t *testing.T, run string, step int) {
 }
 
 // drain cordons a node and evicts its pods, as kubectl drain does, and waits until they are gone.
-// The test uncordons it at its end.
-func drain(t *testing.T, node string) {
+// The node takes no pods until the caller uncordons it.
+func drain(t *testing.T, node string) (uncordon func()) {
 	t.Helper()
-	cordon := func(unschedulable bool) error {
-		_, err := api.Kube.CoreV1().Nodes().Patch(t.Context(), node, types.StrategicMergePatchType, fmt.Appendf(nil, `{"spec":{"unschedulable":%v}}`, unschedulable), metav1.PatchOptions{})
-		return err
+	cordon := func(unschedulable bool) {
+		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%v}}`, unschedulable)
+		_, err := api.Kube.CoreV1().Nodes().Patch(t.Context(), node, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		must(t, err)
 	}
-	must(t, cordon(true))
-	defer func() { must(t, cordon(false)) }()
+	cordon(true)
 	eventually(t, 3*time.Minute, node+" is drained", func() bool {
 		pods, err := api.Kube.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 		must(t, err)
@@ -104,6 +104,7 @@ func drain(t *testing.T, node string) {
 		}
 		return left == 0
 	})
+	return func() { cordon(false) }
 }
 
 // A module exceeds the memory of its pod amid training. The kernel kills its process, and the
