@@ -17,8 +17,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// life is what became of a pod, and when it was seen.
-type life struct {
+// podRecord is what became of a pod, and when it was seen.
+type podRecord struct {
 	name, node                        string
 	created, scheduled, started, over time.Time
 	phase                             corev1.PodPhase
@@ -26,18 +26,18 @@ type life struct {
 	exit                              int32
 }
 
-// census records all pods with a label, also those that are gone.
-type census struct {
+// podRecords records all pods with a label, also those that are gone.
+type podRecords struct {
 	mu   sync.Mutex
-	pods map[string]*life
+	pods map[string]*podRecord
 }
 
 // watchPods records the pods of a namespace with a label until the test ends.
-func watchPods(t *testing.T, namespace, selector string) *census {
+func watchPods(t *testing.T, namespace, selector string) *podRecords {
 	t.Helper()
 	pods := api.Kube.CoreV1().Pods(namespace)
 	options := metav1.ListOptions{LabelSelector: selector}
-	c := &census{pods: map[string]*life{}}
+	c := &podRecords{pods: map[string]*podRecord{}}
 	before, err := pods.List(t.Context(), options)
 	must(t, err)
 	known := map[string]bool{}
@@ -61,13 +61,13 @@ func watchPods(t *testing.T, namespace, selector string) *census {
 	return c
 }
 
-func (c *census) see(pod *corev1.Pod) {
+func (c *podRecords) see(pod *corev1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	l := c.pods[pod.Name]
 	if l == nil {
-		l = &life{name: pod.Name, created: now}
+		l = &podRecord{name: pod.Name, created: now}
 		c.pods[pod.Name] = l
 	}
 	l.phase, l.node = pod.Status.Phase, pod.Spec.NodeName
@@ -87,19 +87,19 @@ func (c *census) see(pod *corev1.Pod) {
 }
 
 // all returns the pods in the order of their creation.
-func (c *census) all() []life {
+func (c *podRecords) all() []podRecord {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var lives []life
+	var records []podRecord
 	for _, l := range c.pods {
-		lives = append(lives, *l)
+		records = append(records, *l)
 	}
-	slices.SortFunc(lives, func(a, b life) int { return a.created.Compare(b.created) })
-	return lives
+	slices.SortFunc(records, func(a, b podRecord) int { return a.created.Compare(b.created) })
+	return records
 }
 
 // running returns how many pods are not over.
-func (c *census) running() (n int) {
+func (c *podRecords) running() (n int) {
 	for _, l := range c.all() {
 		if l.over.IsZero() {
 			n++
@@ -109,7 +109,7 @@ func (c *census) running() (n int) {
 }
 
 // ends counts the pods by how they ended.
-func (c *census) ends() string {
+func (c *podRecords) ends() string {
 	counts := map[string]int{}
 	for _, l := range c.all() {
 		end := fmt.Sprintf("%s %s", l.phase, l.reason)

@@ -32,7 +32,7 @@ func (i *installation) show(t *testing.T, run string) (d details, text string) {
 }
 
 // trains starts a long run, and waits until it has written a checkpoint. It returns its pod.
-func (i *installation) trains(t *testing.T, pods *census, run string) life {
+func (i *installation) trains(t *testing.T, pods *podRecords, run string) podRecord {
 	t.Helper()
 	before := len(pods.all())
 	i.start(t, "long", run)
@@ -129,7 +129,7 @@ func TestAPodThatIsKilledContinuesElsewhere(t *testing.T) {
 }
 
 // wantContinued waits for the model of a run, whose second attempt continued the first.
-func (i *installation) wantContinued(t *testing.T, pods *census, run string) {
+func (i *installation) wantContinued(t *testing.T, pods *podRecords, run string) {
 	t.Helper()
 	eventually(t, 5*time.Minute, "run "+run+" has a model", func() bool { d, _ := i.show(t, "long/"+run); return d.State == "trained" })
 	i.wantResumed(t, "long/"+run, 1)
