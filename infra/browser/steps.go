@@ -111,10 +111,11 @@ type waiting struct {
 	shown          string
 }
 
-// settles is how long a page stays as it is until a wait for an effect ends.
-const settles = time.Minute
+// settles is how long a page stays as it is until a wait for an effect ends. A busy machine may
+// show nothing new for a minute.
+const settles = 3 * time.Minute
 
-// over reports whether a wait ends without the effect: the page has not changed for a minute, or
+// over reports whether a wait ends without the effect: the page has not changed for a while, or
 // patience has passed.
 func (w *waiting) over(now time.Time, page string) bool {
 	if w.begun.IsZero() {

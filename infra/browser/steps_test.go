@@ -13,7 +13,7 @@ func TestAWaitEndsOnceThePageHasSettled(t *testing.T) {
 		after time.Duration
 		page  string
 		over  bool
-	}{{0, "one", false}, {59 * time.Second, "one", false}, {59 * time.Second, "two", false}, {118 * time.Second, "two", false}, {119 * time.Second, "two", true}} {
+	}{{0, "one", false}, {settles - 1, "one", false}, {settles - 1, "two", false}, {2*settles - 2, "two", false}, {2*settles - 1, "two", true}} {
 		if over := wait.over(begun.Add(step.after), step.page); over != step.over {
 			t.Errorf("after %s: %t", step.after, over)
 		}
