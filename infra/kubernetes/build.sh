@@ -31,6 +31,7 @@ build versitygw github.com/versity/versitygw/cmd/versitygw
 build kwok sigs.k8s.io/kwok/cmd/kwok
 build keda github.com/kedacore/keda/v2/cmd/operator
 build keda-admission-webhooks github.com/kedacore/keda/v2/cmd/webhooks
+
 # Each is built by its own go.mod: their dependencies are older. own PROGRAM MODULE VERSION PACKAGE
 own() {
   if [ -e "$out/$1" ]; then return; fi
@@ -48,7 +49,11 @@ own kube-router github.com/cloudnativelabs/kube-router/v2 v2.1.0 ./cmd/kube-rout
 if [ ! -e "$out/root/usr/bin/containerd" ]; then
   packages=$(mktemp -d)
   trap 'rm -rf "$packages"' EXIT
-  (cd "$packages" && apt-get -o APT::Sandbox::User=root -qq download containerd runc iptables ipset libipset13 libseccomp2 conntrack)
+  fetch() {
+    (cd "$packages" && apt-get -o APT::Sandbox::User=root -qq download containerd runc conntrack iptables ipset \
+      libipset13 libseccomp2 libxtables12 libip4tc2 libip6tc2 libnftnl11 libmnl0 libnetfilter-conntrack3 libnfnetlink0)
+  }
+  fetch || { apt-get update -qq && fetch; }
   for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$out/root"; done
   for program in ip{,6}tables{,-save,-restore}; do # which an installation chooses among
     ln -s "${program/tables/tables-nft}" "$out/root/usr/sbin/$program"

@@ -34,11 +34,11 @@ var definitions = map[string]string{
 // Define creates the custom resources, and the runtime class that the values of GPUs name.
 func (s *Server) Define(ctx context.Context) error {
 	for module, file := range definitions {
-		dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+		dir, err := moduleDir(ctx, module)
 		if err != nil {
-			return fmt.Errorf("go list -m %s: %w", module, err)
+			return err
 		}
-		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), file))
+		text, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func Start(dir, binaries string) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	if err := s.ready(ctx); err != nil {
-		return nil, fmt.Errorf("%w\n%s\n%s", err, s.Log("etcd"), s.Log("kube-apiserver"))
+		return nil, fmt.Errorf("kube-apiserver isn't ready: %w\n%s\n%s", err, s.Log("etcd"), s.Log("kube-apiserver"))
 	}
 	return s, nil
 }
@@ -149,19 +149,10 @@ func (s *Server) connect() (err error) {
 
 // ready waits until the server answers that it is ready.
 func (s *Server) ready(ctx context.Context) error {
-	for {
+	return s.poll(ctx, func() error {
 		_, err := s.Kube.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case ended := <-s.ended:
-			return ended
-		case <-ctx.Done():
-			return fmt.Errorf("kube-apiserver isn't ready after %s: %w", readyTime, err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }
 
 // Log returns the end of a program's log.

@@ -113,7 +113,7 @@ func (i *installation) setWorkerKey(t *testing.T, key string) {
 	accounts, err := i.accounts(t.Context())
 	must(t, err)
 	patchSecret(t, "nats", "nats-accounts", "accounts.conf", accounts)
-	reloadBus(t)
+	restartBus(t)
 }
 
 func patchSecret(t *testing.T, namespace, name, key, value string) {
@@ -124,11 +124,16 @@ func patchSecret(t *testing.T, namespace, name, key, value string) {
 	must(t, err)
 }
 
-// reloadBus restarts the NATS servers, one after the other.
-func reloadBus(t *testing.T) {
+// anotherTemplate is a patch with which the pods of an object are replaced, as by kubectl rollout
+// restart.
+func anotherTemplate() []byte {
+	return fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"restarted":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
+}
+
+// restartBus restarts the NATS servers, one after the other.
+func restartBus(t *testing.T) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"restarted":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := api.Kube.AppsV1().StatefulSets("nats").Patch(t.Context(), "nats", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err := api.Kube.AppsV1().StatefulSets("nats").Patch(t.Context(), "nats", types.StrategicMergePatchType, anotherTemplate(), metav1.PatchOptions{})
 	must(t, err)
 	eventually(t, 3*time.Minute, "the servers have restarted", func() bool {
 		set, err := api.Kube.AppsV1().StatefulSets("nats").Get(t.Context(), "nats", metav1.GetOptions{})
@@ -138,11 +143,10 @@ func reloadBus(t *testing.T) {
 	})
 }
 
-// restart restarts the pods of a deployment, as kubectl rollout restart does.
+// restart restarts the pods of a deployment.
 func restart(t *testing.T, deployment string) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"restarted":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := api.Kube.AppsV1().Deployments(release).Patch(t.Context(), deployment, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err := api.Kube.AppsV1().Deployments(release).Patch(t.Context(), deployment, types.StrategicMergePatchType, anotherTemplate(), metav1.PatchOptions{})
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
