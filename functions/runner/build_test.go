@@ -119,6 +119,10 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 	if err := os.WriteFile(data, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	noGo := program(t, map[string]string{"go.mod": "module hello\n"})
+	if err := os.Remove(filepath.Join(noGo, "main.go")); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name, module string
 		kind         runner.Kind
@@ -127,7 +131,7 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 		{"unknown builtin", "builtin:dnnn", runner.KindInput, `no builtin module "dnnn"; there are: test`},
 		{"nothing there", "/no/such/module", runner.KindInput, "find module: stat /no/such/module: no such file or directory"},
 		{"no program", data, runner.KindInput, "nor a folder with a Go program, nor an executable file"},
-		{"no Go in it", t.TempDir(), runner.KindModule, "go.mod file not found"},
+		{"no Go in it", noGo, runner.KindModule, "no Go files in " + noGo},
 		{"does not compile", program(t, map[string]string{"main.go": "package main\n\nfunc main() { none() }\n"}), runner.KindModule, "main.go:3:15: undefined: none"},
 		{"no main package", program(t, map[string]string{"main.go": "package hello\n"}), runner.KindModule, "is package hello, expected main"},
 	}
