@@ -10,12 +10,13 @@ import (
 
 // Listen implements events.Listeners. Events of other kinds are skipped.
 func (m *Memory) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.EventDelivery, error) {
+	filters := events.EventFilters(events.Query{Kinds: kinds})
 	for deadline := time.Now().Add(wait); ; {
 		notice, err := m.listen(ctx, &m.events, listener, time.Until(deadline))
 		if err != nil {
 			return nil, fmt.Errorf("listen to events as %s: %w", listener, err)
 		}
-		if selects(events.Query{Kinds: kinds}, notice.message.Subject) {
+		if selects(filters, notice.message.Subject) {
 			return &eventDelivery{delivery: notice, recorded: record(notice.message)}, nil
 		}
 		if err := notice.Ack(ctx); err != nil {

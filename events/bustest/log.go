@@ -38,16 +38,14 @@ func (m *Memory) Publish(ctx context.Context, f events.Event) (events.Receipt, e
 
 // Read implements events.EventLog.
 func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	filters := events.EventFilters(q)
 	return func(yield func(events.Recorded, error) bool) {
 		for next := max(q.From, 1); ; {
-			message, last, err := m.after(ctx, next, q.Follow)
+			message, last, err := m.after(ctx, q, filters, next)
 			if err != nil && !(q.Follow && ctx.Err() != nil) {
 				yield(events.Recorded{}, err)
 			}
-			if err != nil || last || (q.Until != 0 && message.Sequence >= q.Until) {
-				return
-			}
-			if selects(q, message.Subject) && !yield(record(message), nil) {
+			if err != nil || last || !yield(record(message), nil) {
 				return
 			}
 			next = message.Sequence + 1
@@ -55,20 +53,24 @@ func (m *Memory) Read(ctx context.Context, q events.Query) iter.Seq2[events.Reco
 	}
 }
 
-// after returns the first event from sequence on. last means that there is none yet; with follow it
-// is awaited.
-func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (message events.Message, last bool, err error) {
+// after returns the first event from sequence on that one of the filters of q matches. last means
+// that there is none up to q.Until, or none yet; with q.Follow it is awaited.
+func (m *Memory) after(ctx context.Context, q events.Query, filters []string, sequence uint64) (message events.Message, last bool, err error) {
 	const unbounded = 1 << 62
 	wait := time.Duration(0)
-	if follow {
+	if q.Follow {
 		wait = unbounded
 	}
 	err = m.await(ctx, wait, func(time.Time) (bool, time.Time) {
-		last = m.events.last < sequence
-		if !last {
+		for ; sequence <= m.events.last; sequence++ {
 			message = m.events.messages[sequence-1] // events are never removed
+			last = q.Until != 0 && sequence >= q.Until
+			if last || selects(filters, message.Subject) {
+				return true, time.Time{}
+			}
 		}
-		return !last || !follow, time.Time{}
+		last = !q.Follow
+		return last, time.Time{}
 	})
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -76,9 +78,9 @@ func (m *Memory) after(ctx context.Context, sequence uint64, follow bool) (messa
 	return message, last, err
 }
 
-// selects reports whether q selects the subject.
-func selects(q events.Query, subject string) bool {
-	return slices.ContainsFunc(events.EventFilters(q), func(filter string) bool { return matches(filter, subject) })
+// selects reports whether one of the filters matches the subject.
+func selects(filters []string, subject string) bool {
+	return slices.ContainsFunc(filters, func(filter string) bool { return matches(filter, subject) })
 }
 
 func record(message events.Message) events.Recorded {

@@ -65,14 +65,18 @@ func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[even
 
 // matches compares a subject with a filter, as NATS does: * is one token, > the rest.
 func matches(filter, subject string) bool {
-	want, have := strings.Split(filter, "."), strings.Split(subject, ".")
-	for i, token := range want {
-		switch {
-		case token == ">":
-			return len(have) > i
-		case i >= len(have) || token != "*" && token != have[i]:
+	for {
+		want, filterRest, more := strings.Cut(filter, ".")
+		if want == ">" {
+			return true
+		}
+		have, subjectRest, moreTokens := strings.Cut(subject, ".")
+		if want != "*" && want != have {
 			return false
 		}
+		if !more || !moreTokens {
+			return more == moreTokens
+		}
+		filter, subject = filterRest, subjectRest
 	}
-	return len(want) == len(have)
 }
