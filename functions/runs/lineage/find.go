@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -28,12 +29,24 @@ func (m missing) Is(target error) bool { return target == events.ErrNotFound }
 
 var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
 
-// Find finds a model by one of its names, as Of does.
-func Find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
-	return find(ctx, bus, ref)
+// find finds a model. The events of a run that is named are read once for it and its records.
+func (r *records) find(ctx context.Context, ref string) (Named, error) {
+	pipeline, run, _ := strings.Cut(ref, "/")
+	if run == "" || events.CheckName("pipeline", pipeline) != nil {
+		return Find(ctx, r.bus, ref)
+	}
+	of, err := r.events(ctx, runs.Key{Pipeline: pipeline, Run: run})
+	if err == nil && of.newest.Event == nil {
+		err = missing("no model " + ref)
+	}
+	if err != nil {
+		return Named{}, err
+	}
+	return of.newest, nil
 }
 
-func find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
+// Find finds a model by one of its names, as Of does.
+func Find(ctx context.Context, bus events.EventLog, ref string) (Named, error) {
 	var query events.Query
 	fits := func(events.Event, *events.ModelTrained) bool { return true }
 	pipeline, run, atRun := strings.Cut(ref, "/")
@@ -83,11 +96,15 @@ func newest(ctx context.Context, bus events.EventLog, query events.Query, fits f
 			return found, err
 		}
 		if trained, ok := recorded.Event.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Event, trained) {
-			found = Named{recorded.Event.Pipeline, recorded.Event.Run, trained.Model.URI, trained.Model.Digest, trained}
+			found = namedBy(recorded.Event, trained)
 		}
 	}
 	if found.Event == nil {
 		return found, events.ErrNotFound
 	}
 	return found, nil
+}
+
+func namedBy(event events.Event, trained *events.ModelTrained) Named {
+	return Named{event.Pipeline, event.Run, trained.Model.URI, trained.Model.Digest, trained}
 }

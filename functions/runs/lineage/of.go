@@ -21,15 +21,16 @@ import (
 // If something is gone or has changed, that is not an error but is noted in its node; if the bus or
 // the store does not answer, that is an error.
 func Of(ctx context.Context, bus events.Bus, store storage.Store, ref string, o *Options) (Graph, error) {
-	named, err := find(ctx, bus, ref)
-	if err != nil {
-		return Graph{}, err
-	}
 	w := walk{nodes: map[string]int{}}
 	if o != nil {
 		w.Options = *o
 	}
-	w.records = records{bus: bus, store: store, pipelines: map[string]*pipelineEvents{}, near: runs.Key{Pipeline: named.Pipeline, Run: named.Run}, makerOf: w.MakerOf}
+	w.records = records{bus: bus, store: store, pipelines: map[string]*pipelineEvents{}, makerOf: w.MakerOf}
+	named, err := w.find(ctx, ref)
+	if err != nil {
+		return Graph{}, err
+	}
+	w.near = runs.Key{Pipeline: named.Pipeline, Run: named.Run}
 	model := events.Artifact{Type: "Model", URI: named.URI, Digest: named.Digest}
 	if w.graph.Target, err = w.artifact(ctx, model, 0); err != nil {
 		return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)

@@ -225,3 +225,14 @@ func TestAModelSaysItsConfigurationWithoutSecrets(t *testing.T) {
 		t.Errorf("revision %d: %s", n.Revision, text)
 	}
 }
+
+// What is known of a run is read from the log once.
+func TestTheEventsOfARunAreReadOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.trained("monday", 0xa1, w.input)
+	bus := &readBus{Bus: w.bus}
+	if _, err := lineage.Of(t.Context(), bus, w.store, "penguin/monday", nil); err != nil || len(bus.queries) != 1 {
+		t.Errorf("it read %+v, error %v", bus.queries, err)
+	}
+}

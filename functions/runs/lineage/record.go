@@ -49,6 +49,8 @@ type records struct {
 type pipelineEvents struct {
 	first map[string]events.Event  // by execution: the first that was not cached, else the first
 	data  map[string]events.Inputs // by run: examples with their patterns
+
+	newest Named // model; the zero Named if there is none
 }
 
 // record returns what is known of the execution that made an artifact.
@@ -165,6 +167,9 @@ func (r *records) events(ctx context.Context, of runs.Key) (*pipelineEvents, err
 func (t *pipelineEvents) add(event events.Event) {
 	if output, ok := events.OutputOf(event.Data); ok && output.Execution != "" {
 		t.keep(event, output)
+	}
+	if trained, ok := event.Data.(*events.ModelTrained); ok {
+		t.newest = namedBy(event, trained)
 	}
 	if data, ok := event.Data.(events.RunData); ok {
 		in, brought := t.data[event.Run], data.Inputs()
