@@ -191,7 +191,9 @@ func (x *Index) stateOf(key Key, r *record) Summary {
 		if r.last.State != "" {
 			state = r.last.Summary
 		}
-		err = x.lack(events.KVJoins, dispatch.JoinKey(key.Pipeline, key.Run))
+		if !x.buckets[events.KVJoins].whole {
+			err = x.lack(events.KVJoins, dispatch.JoinKey(key.Pipeline, key.Run))
+		}
 	}
 	state.Pipeline, state.Run = key.Pipeline, key.Run
 	state.Started, state.Parameters = r.since, r.params

@@ -92,11 +92,14 @@ func (f Filter[T]) String() string { return f.text }
 // Empty reports whether the filter selects all items.
 func (f Filter[T]) Empty() bool { return len(f.terms) == 0 }
 
-// Matches reports whether an item is selected. now is the time that durations count back from.
+// Matches reports whether an item is selected. now is the time that durations count back from. Texts
+// are looked for last, since that takes longest.
 func (f Filter[T]) Matches(item *T, now time.Time) bool {
-	for _, t := range f.terms {
-		if !t.holds(item, now) {
-			return false
+	for _, ofText := range []bool{false, true} {
+		for i := range f.terms {
+			if t := &f.terms[i]; (t.Name == "") == ofText && !t.holds(item, now) {
+				return false
+			}
 		}
 	}
 	return true
