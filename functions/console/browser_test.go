@@ -72,7 +72,7 @@ type figures struct {
 }
 
 // ask runs the program, and reads what it prints.
-func ask[T any](t *testing.T, b browser, args ...string) (answer T) {
+func ask[T any](t testing.TB, b browser, args ...string) (answer T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), b.program, args...)
 	cmd.Stderr = os.Stderr
@@ -149,15 +149,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for i := range 12 {
 		w.logRun(fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i), float64(i*7%12)/12)
 	}
-	for i := range runs {
-		run := fmt.Sprintf("run-%04d", i)
-		w.publish(ready(run))
-		if i%7 == 3 {
-			w.publish(failed(run, "ValueError: Dimensions must be equal, but are 13 and 14 for '{{node mul}}' with input shapes: [?,13], [14].\nTraceback ..."))
-		} else if i%7 != 5 {
-			w.publish(logged12(trained(run), i))
-		}
-	}
+	w.population(runs)
 	w.publish(events.Event{ID: "x", Source: "/up", Pipeline: "nosuch", Run: "lost", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}})
 	w.deadLetterOne()
 	w.descended()
@@ -184,7 +176,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	}
 	for _, path := range []string{
 		"/", "/workers", "/workers?q=cpu&sort=-slots", "/workers/gpu-node-1-k3f9qz", "/workers/worker-a-k3f9qz",
-		"/runs", "/runs?q=run-00+state%3Dtrained+accuracy+%3E+0.95&sort=-metric.accuracy&columns=state&columns=loss&columns=model&columns=cached&columns=started&columns=updated&columns=metric.accuracy&columns=param.learning_rate",
+		"/runs", filteredRuns,
 		"/runs?q=state%3Dfailed+accurcy+%3E+0.9", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/compare?" + compared[1:], "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
 		"/study?pipeline=penguin&id=" + study + "&x=dropout&y=units&q=learning_rate%3E%3D0.001+learning_rate%3C%3D0.02+activation%3Dgelu%2Crelu+state%3Dstopped", "/study?pipeline=penguin&id=" + tradeOff,
@@ -280,15 +272,6 @@ func TestBrowserChoosesRanges(t *testing.T) {
 		chosen.Cleared != strings.TrimPrefix(chosen.Keyed, chosen.Dragged+" ") || !strings.Contains(chosen.Rows, " of 200") || chosen.Contour == "" || len(chosen.Errors) > 0 {
 		t.Errorf("%+v", chosen)
 	}
-}
-
-// logged12 gives a training one of twelve run logs, and metrics that match it.
-func logged12(event events.Event, i int) events.Event {
-	trained := event.Data.(*events.ModelTrained)
-	trained.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
-	trained.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
-	trained.Finished = trained.Started.Add(time.Duration(40+i*31%240) * time.Second)
-	return event
 }
 
 // TestBrowserWatchesARun stays on a run's page, which is loaded once, from the first event to the

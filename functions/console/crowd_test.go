@@ -31,6 +31,32 @@ func (w *world) deadLetterOne() {
 	}
 }
 
+// population publishes the events of so many runs: most are trained, some fail, some wait.
+func (w *world) population(runs int) {
+	w.t.Helper()
+	for i := range runs {
+		run := fmt.Sprintf("run-%04d", i)
+		w.publish(ready(run))
+		if i%7 == 3 {
+			w.publish(failed(run, "ValueError: Dimensions must be equal, but are 13 and 14 for '{{node mul}}' with input shapes: [?,13], [14].\nTraceback ..."))
+		} else if i%7 != 5 {
+			w.publish(logged12(trained(run), i))
+		}
+	}
+}
+
+// filteredRuns is a list of runs with a filter, an order and columns.
+const filteredRuns = "/runs?q=run-00+state%3Dtrained+accuracy+%3E+0.95&sort=-metric.accuracy&columns=state&columns=loss&columns=model&columns=cached&columns=started&columns=updated&columns=metric.accuracy&columns=param.learning_rate"
+
+// logged12 gives a training one of twelve run logs, and metrics that match it.
+func logged12(event events.Event, i int) events.Event {
+	trained := event.Data.(*events.ModelTrained)
+	trained.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
+	trained.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
+	trained.Finished = trained.Started.Add(time.Duration(40+i*31%240) * time.Second)
+	return event
+}
+
 func TestTheNumberOfRunsInMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(o *Options) { o.MaxRuns = 20 })
@@ -100,6 +126,24 @@ func BenchmarkRunsPage(b *testing.B) {
 		if _, err := c.frame(request, p, view).Body(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkPages serves pages of a console with 5,000 runs on a bus and a store in memory.
+func BenchmarkPages(b *testing.B) {
+	w := setup(b, nil)
+	w.apply(penguin)
+	w.population(5000)
+	w.descended()
+	w.eventually("all runs are known", func() bool { return len(w.model.snapshot()) >= 5002 })
+	for name, path := range map[string]string{"runs filtered": filteredRuns, "lineage": "/lineage?pipeline=penguin&run=fine-tuned", "lineage of one of many": "/lineage?pipeline=penguin&run=run-0001"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if status, body := w.get(path); status != http.StatusOK {
+					b.Fatal(status, body)
+				}
+			}
+		})
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // stream is a page that follows.
 type stream struct {
-	t     *testing.T
+	t     testing.TB
 	lines *bufio.Scanner
 	end   context.CancelFunc
 }

@@ -33,13 +33,13 @@ const (
 // world is a console on a bus and a store in memory, with a running follower and server.
 type world struct {
 	*Console
-	t     *testing.T
+	t     testing.TB
 	bus   *bustest.Memory
 	store storage.Store
 	url   string
 }
 
-func setup(t *testing.T, change func(*Options)) *world {
+func setup(t testing.TB, change func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, bus: bustest.NewMemory(0), store: storagetest.NewMemory("bkt", "other")}
 	opts := Options{Bus: w.bus, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Readers: Everybody, Quietest: time.Millisecond}
