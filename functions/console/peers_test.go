@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	loadings  = flag.Int("loadings", 9, "how often TestBenchPeers loads each page")
+	loadings  = flag.Int("loadings", 9, "how often TestBenchPages and TestBenchPeers load each page")
 	peerRuns  = flag.Int("runs", 5000, "runs of TestBenchPeers")
 	peerStudy = flag.Int("trials", 2000, "trials of TestBenchPeers")
 )

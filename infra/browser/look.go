@@ -10,7 +10,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -74,10 +73,7 @@ func look(ctx context.Context, url, scheme string, width int, axe string, same b
 		log.Enable(), runtime.Enable(), prepare,
 		emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			_, err := page.AddScriptToEvaluateOnNewDocument(notes).Do(ctx)
-			return err
-		}),
+		noting(),
 		chromedp.Navigate(url), chromedp.WaitVisible("main h1"), chromedp.Sleep(1200*time.Millisecond),
 		chromedp.Evaluate(figures, &f.Figures),
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &f.Overflow),

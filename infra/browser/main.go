@@ -77,7 +77,7 @@ func readOptions() (o options) {
 	flag.StringVar(&o.shots, "shots", "", "folder for pictures; none: no pictures")
 	flag.StringVar(&o.folder, "pictures", "", "folder of pictures to compare with; none: no comparison")
 	flag.BoolVar(&o.keep, "keep", false, "with -pictures: keep new ones instead")
-	flag.IntVar(&o.times, "times", 0, "load each page so many times, and say how long that took")
+	flag.IntVar(&o.times, "times", 0, "load each page so many times in a new tab, and by links in one that is open, and say how long that took")
 	flag.StringVar(&o.label, "press", "", "press the button that says so, and read the page that it leads to")
 	flag.StringVar(&o.token, "token", "", "with -press: the console's token")
 	flag.BoolVar(&o.plain, "plain", false, "read each page without JavaScript")
@@ -102,8 +102,11 @@ func readOptions() (o options) {
 func run() error {
 	o := readOptions()
 	bound := 15 * time.Minute
-	if o.peers != "" {
+	switch {
+	case o.peers != "":
 		bound = 90 * time.Minute // servers in Python start, and their pages may take minutes
+	case o.times > 0:
+		bound = 45 * time.Minute
 	}
 	ctx, stop := context.WithTimeout(context.Background(), bound)
 	defer stop()
