@@ -42,9 +42,9 @@ const figures = `(() => { const n = performance.getEntriesByType('navigation')[0
 return {load_ms: n.loadEventEnd, server_ms: (n.serverTiming[0] || {duration: 0}).duration, painted_ms: paint ? paint.startTime : 0, longest_task_ms: window.longest, bytes: n.decodedBodySize, sent: n.encodedBodySize}; })()`
 
 // loadAll loads each page so many times in a new tab, and as often by a link in a tab in which the
-// page before it in the list is open; before the first one that is the last. It goes round by round,
-// so that other work on the machine affects all pages alike. The first round warms the browser up
-// and is not reported.
+// page before it in the list is open; before the first one that is the last. It goes round by
+// round, so that other work on the machine affects all pages alike. The first round warms the
+// browser up and is not reported.
 func loadAll(ctx context.Context, urls []string, times int) ([]Loads, error) {
 	if len(urls) == 0 {
 		return nil, errors.New("no page to load: name its URL")

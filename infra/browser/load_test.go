@@ -23,7 +23,8 @@ func TestAPageIsLoadedInANewTabAndByALink(t *testing.T) {
 		asked[r.URL.Path+" from "+r.Referer()]++
 		mu.Unlock()
 		w.Header().Set("Server-Timing", "page;dur=7")
-		_, _ = w.Write([]byte("<!doctype html><title>A page</title><main><h1>A page</h1></main>")) // the browser reports an error
+		// The browser reports an error.
+		_, _ = w.Write([]byte("<!doctype html><title>A page</title><main><h1>A page</h1></main>"))
 	}))
 	defer server.Close()
 	all, err := loadAll(ctx, []string{server.URL + "/a", server.URL + "/b"}, 2)

@@ -92,8 +92,8 @@ func (f Filter[T]) String() string { return f.text }
 // Empty reports whether the filter selects all items.
 func (f Filter[T]) Empty() bool { return len(f.terms) == 0 }
 
-// Matches reports whether an item is selected. now is the time that durations count back from. Texts
-// are looked for last, since that takes longest.
+// Matches reports whether an item is selected. now is the time that durations count back from.
+// Texts are looked for last, since that takes longest.
 func (f Filter[T]) Matches(item *T, now time.Time) bool {
 	for _, ofText := range []bool{false, true} {
 		for i := range f.terms {
