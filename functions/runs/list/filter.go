@@ -33,8 +33,13 @@ func Parse(text string, names Names) (Filter, error) {
 
 // has reports whether a run has a word, in lower case, in a text.
 func has(r *runs.Summary, word string) bool {
-	return filter.Contains(r.Pipeline+"/"+r.Run, word) || filter.Contains(r.Model, word) ||
-		filter.Contains(r.Error, word) && filter.Contains(mask.Text(r.Error), word)
+	return named(r, word) || filter.Contains(r.Model, word) || filter.Contains(r.Error, word) && filter.Contains(mask.Text(r.Error), word)
+}
+
+// named reports whether a run has a word in PIPELINE/RUN.
+func named(r *runs.Summary, word string) bool {
+	return filter.Contains(r.Run, word) || filter.Contains(r.Pipeline, word) ||
+		strings.Contains(word, "/") && filter.Contains(r.Pipeline+"/"+r.Run, word)
 }
 
 // field returns the field of a term, or why there is none.
