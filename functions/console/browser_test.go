@@ -123,7 +123,7 @@ func TestBenchPages(t *testing.T) {
 	pages := w.crowd(5000, 2000)
 	t.Logf(`%d loadings of each page in headless Chromium, of each figure the median (least-greatest) in milliseconds:
 load: from a click on a link until the load event, in an open tab that shows another page of the console
-new tab: the same from the request of a new tab, which the browser still prepares
+new tab: from the request until the load event, in a tab opened for it, which the browser still prepares meanwhile
 server, painted, longest task: in the open tab, the server's part, the first contentful paint, and the longest task of the main thread (0: none of 50 ms)
 of new tab: the longest task there; then the KiB of HTML (as sent)`, *loadings)
 	for _, page := range ask[[]loads](t, b, append([]string{"-times", fmt.Sprint(*loadings)}, pages...)...) {

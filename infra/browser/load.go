@@ -27,8 +27,8 @@ type Figures struct {
 	Sent    int     `json:"sent"`            // of the HTML as it came over the wire
 }
 
-// Loads are the figures of one page, one for each time it was loaded. A browser prepares a new tab
-// for some time, which counts as the loading's; users mostly follow links in a tab that is open.
+// Loads are the figures of one page, one for each time it was loaded. A browser still prepares a
+// new tab while it loads a page; users mostly follow links in a tab that is open.
 type Loads struct {
 	URL     string    `json:"url"`
 	OpenTab []Figures `json:"open_tab"` // by a link on the page before
