@@ -17,7 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/events/bustest"
 )
 
-// deadLetters makes dead letters of jobs, each with a reason of its own.
+// deadLetters makes dead letters of jobs, each with a reason of its own, and waits until pages show
+// them: a page may be as old as the last listing.
 func (w *world) deadLetters(kind events.FailureKind, reasons ...string) {
 	w.t.Helper()
 	number := uint64(0)
@@ -41,6 +42,7 @@ func (w *world) deadLetters(kind events.FailureKind, reasons ...string) {
 			w.t.Fatal(err)
 		}
 	}
+	w.sees("/dead?by=letter", fmt.Sprintf("run-%d<", number))
 }
 
 func TestDeadLettersAreGroupedByReason(t *testing.T) {
