@@ -13,7 +13,8 @@
 // A failure on one host ends the training on all of them, and the job has the error of the host
 // that failed first, not the broken connections of the others. If a member is gone, the attempt
 // fails as unavailable: it is retried, from the last checkpoint. If the leader is gone, its members
-// drop their work; its job is on the queue, for this group or another.
+// drop their work; its job is on the queue, for this group or another. They join the next leader,
+// unless the group is for one job.
 //
 // # Sessions
 //

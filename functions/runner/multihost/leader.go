@@ -156,7 +156,7 @@ func Listen(ctx context.Context, o Options) (*Leader, error) {
 // newLeaderID returns an id that sorts by the time of this host's clock.
 func newLeaderID() string { return fmt.Sprintf("%016x-%s", time.Now().UnixNano(), rand.Text()) }
 
-// Close releases the members, and ends their sessions.
+// Close leaves the group, and ends the sessions of its members.
 func (l *Leader) Close() {
 	for _, m := range l.present() {
 		m.flush(m.send(message{Type: typeLeave}))

@@ -35,13 +35,14 @@ var ErrLeaderGone = errors.New("the leader of the group is gone")
 // Causes with which a leader ends rounds.
 var (
 	errRoundOver = errors.New("the leader has ended the job")
-	errLeave     = errors.New("the leader has no more jobs")
+	errLeave     = errors.New("the leader has left the group")
 )
 
-// Follow is a member's loop: it joins its leader, and calls do for one job after another. It
-// returns nil when the leader has no more. If the leader is gone it joins again, or with once
-// returns ErrLeaderGone if it had joined. The ctx of do ends when the job is over. The error of do
-// is sent to the leader: an events.Failure as it is, another error as unavailable.
+// Follow is a member's loop: it joins its leader, and calls do for one job after another. When the
+// leader leaves or is gone it joins again, whichever process leads then. With once it returns
+// instead, if it had joined: nil when the leader has left, and ErrLeaderGone when it is gone. The
+// ctx of do ends when the job is over. The error of do is sent to the leader: an events.Failure as
+// it is, another error as unavailable.
 func Follow(ctx context.Context, o Options, once bool, do func(context.Context, *MemberRound) error) error {
 	if err := o.Check(); err != nil {
 		return err
@@ -60,7 +61,7 @@ func Follow(ctx context.Context, o Options, once bool, do func(context.Context, 
 		o.logger().InfoContext(ctx, "leader of the group joined", "leader", o.Hosts[0])
 		err = joined.follow()
 		switch {
-		case errors.Is(err, errLeave):
+		case once && errors.Is(err, errLeave):
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

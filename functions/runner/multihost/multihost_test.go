@@ -71,6 +71,26 @@ func TestAllHostsWorkOnWhatTheLeaderWasGiven(t *testing.T) {
 	})
 }
 
+// A leader that is stopped, as on a machine that is drained, comes back on another one.
+func TestMembersThatStayAwaitTheNextLeader(t *testing.T) {
+	t.Parallel()
+	onEachBus(t, func(t *testing.T, w *world) {
+		w.gather(t, false, ready(succeeds), ready(succeeds))
+		must(t, w.Whole(t.Context()))
+		w.Close()
+		w.lead(t)
+		whole := make(chan error, 1)
+		go func() { whole <- w.Whole(t.Context()) }()
+		select {
+		case err := <-whole:
+			must(t, err)
+		case err := <-w.left:
+			t.Fatalf("a member has left with its leader: %v", err)
+		}
+		must(t, w.run(t, func(context.Context) error { return nil }))
+	})
+}
+
 func TestNobodyBeginsBeforeAllAreReady(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, w *world) {

@@ -30,7 +30,7 @@ const hostsHelp = "With --hosts a:7070,b:7070 it is one of several hosts that tr
 	"resources.workers as there are hosts, once all of them have joined; the others stage the same inputs from the store, run the\n" +
 	"module and commit nothing. TensorFlow listens at these ports. The hosts exchange all other messages over the bus, on subjects\n" +
 	"of the first of --classes. A host that dies or is cut off for 30s ends the attempt on all of them. With --once all of them\n" +
-	"exit after one job."
+	"exit after one job; without it the others wait when the leader is stopped, until it is back."
 
 // hostsFlags make a worker a member of a group.
 type hostsFlags struct {
