@@ -38,6 +38,7 @@ func (s *Server) StartNodes(ctx context.Context, count int, image string) error 
 		if err != nil {
 			return err
 		}
+		s.nodes[one.name()] = cmd.Process.Pid
 		go func() {
 			err := cmd.Wait()
 			s.ended <- fmt.Errorf("%s ended: %v\n%s", one.name(), err, s.Log(one.name()+"/log/node"))

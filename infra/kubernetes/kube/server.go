@@ -33,6 +33,7 @@ type Server struct {
 	dir        string // of logs, data and configuration
 	binaries   string // the folder of build.sh
 	kubeconfig string
+	nodes      map[string]int // the first process of each node
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 	namespaced func() ([]schema.GroupVersionResource, error) // listable, once
 	ended      chan error                                    // why a program has ended
@@ -41,7 +42,7 @@ type Server struct {
 // Start starts etcd and an API server. dir is for files of the run, binaries the folder of
 // build.sh. The programs end with the first process of their namespace.
 func Start(dir, binaries string) (*Server, error) {
-	s := &Server{dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig"), ended: make(chan error, 8)}
+	s := &Server{dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig"), nodes: map[string]int{}, ended: make(chan error, 8)}
 	var err error
 	if s.binaries, err = filepath.Abs(binaries); err != nil {
 		return nil, err

@@ -11,30 +11,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/stoker-ml/stoker/infra/kubernetes/kube"
 )
 
 const (
-	tenant   = "acme"
-	release  = "stoker"
-	storeKey = "stoker-root"
+	tenant  = "acme"
+	release = "stoker"
 )
 
 // installation is Stoker on the cluster: NATS, a store and a release of the chart.
 type installation struct {
-	dir    string            // of seeds
-	keys   map[string]string // public ones, by role
-	secret string            // of the store
+	dir   string            // of seeds
+	keys  map[string]string // public ones, by role
+	store storeKey          // of pods
 }
 
 // install installs NATS, the store and the chart as infra/docs/production.md says.
 func install(ctx context.Context, dir string) (*installation, error) {
-	i := &installation{dir: dir, keys: map[string]string{}, secret: "0123456789abcdef"}
+	i := &installation{dir: dir, keys: map[string]string{}}
 	for _, namespace := range []string{"nats", "s3", release} {
 		if err := makeNamespace(ctx, namespace); err != nil {
 			return nil, err
@@ -62,7 +57,7 @@ func (i *installation) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml", "many.yaml"} {
+	for _, file := range []string{"pipeline.yaml", "long.yaml", "warm.yaml", "many.yaml", "search.yaml"} {
 		if _, err := i.output(ctx, "operator", "apply", "testdata/"+file); err != nil {
 			return err
 		}
@@ -122,28 +117,9 @@ func (i *installation) installBus(ctx context.Context) error {
 	return i.apply(ctx, "testdata/nats.yaml", "nats")
 }
 
-// installStore starts the S3 server and makes the bucket.
-func (i *installation) installStore(ctx context.Context) error {
-	keys := map[string]string{"AWS_ACCESS_KEY_ID": storeKey, "AWS_SECRET_ACCESS_KEY": i.secret}
-	if err := makeSecret(ctx, "s3", "store-root", keys); err != nil {
-		return err
-	}
-	if err := makeSecret(ctx, release, tenant+"-store", keys); err != nil {
-		return err
-	}
-	if err := i.apply(ctx, "testdata/store.yaml", "s3"); err != nil {
-		return err
-	}
-	client, err := minio.New("s3.s3.svc:9000", &minio.Options{Creds: credentials.NewStaticV4(storeKey, i.secret, "")})
-	if err != nil {
-		return err
-	}
-	return kube.Poll(ctx, func() error { return client.MakeBucket(ctx, "stoker", minio.MakeBucketOptions{}) })
-}
-
 // accounts returns the configuration of NATS for the tenant, with the key of each role.
 func (i *installation) accounts(ctx context.Context) (string, error) {
-	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "penguin,long,warm,many"}
+	args := []string{"access", "nats", "--tenant", tenant, "--pipeline", "penguin,long,warm,many,search,mirrored-single,mirrored-pair,mirrored-standing"}
 	for role, key := range i.keys {
 		args = append(args, role+"="+key)
 	}
@@ -173,7 +149,7 @@ func (i *installation) apply(ctx context.Context, file, namespace string) error 
 func (i *installation) command(ctx context.Context, role string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "../../../bin/stoker", args...)
 	cmd.Env = append(os.Environ(), "HOME="+i.dir, "STOKER_ROOT=s3://stoker/"+tenant,
-		"AWS_ENDPOINT_URL_S3=http://s3.s3.svc:9000", "AWS_ACCESS_KEY_ID="+storeKey, "AWS_SECRET_ACCESS_KEY="+i.secret,
+		"AWS_ENDPOINT_URL_S3=http://"+storeAddress, "AWS_ACCESS_KEY_ID="+administrator.id, "AWS_SECRET_ACCESS_KEY="+administrator.secret,
 		"NATS_URL=tls://nats.nats.svc:4222", "NATS_CA="+api.Authority(),
 		"NATS_NKEY="+filepath.Join(i.dir, role+".nk"), "NATS_INBOX_PREFIX=_INBOX."+role)
 	if role == "upstream" {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,76 +50,141 @@ func (s series) had(length int, from, to time.Time) bool {
 	return false
 }
 
-// KEDA's lag, the queue's own count and the metrics of a dispatcher are read several times a second
-// while 1,000 runs wait and train, and a worker that has a job is killed. Each value of KEDA's
-// metric and of ours was the queue's within the time that it may be old.
-func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
-	const count, queue = 1000, "train-warm"
-	const kedaAge, ownAge = 2 * time.Second, 7 * time.Second
+// What KEDA and a dispatcher say of a queue's length may be that old: the dispatcher reads it every
+// five seconds.
+const (
+	kedaAge       = 2 * time.Second
+	dispatcherAge = 7 * time.Second
+)
+
+// observed is what the server, KEDA and a dispatcher have said of a queue.
+type observed struct {
+	queue                   string
+	truth, keda, dispatcher series
+	most, redelivered       int // jobs at once, as the server says
+	err                     error
+	length                  atomic.Int64 // now
+	observers               sync.WaitGroup
+}
+
+// observe reads the length of a queue several times a second, from the server that leads it, from
+// KEDA's metrics and from a dispatcher's, until ctx ends.
+func observe(ctx context.Context, t *testing.T, queue string) *observed {
+	t.Helper()
+	o := &observed{queue: queue}
 	operator := "http://" + podAddress(t, "keda", "app=keda-operator") + ":8080/metrics"
 	dispatcher := "http://" + podAddress(t, release, "app.kubernetes.io/component=dispatcher") + ":9090/metrics"
 	consumer := stoker.consumer(t, queue)
-
-	published, dir := make(chan error, 1), t.TempDir()
-	go func() { published <- stoker.startAll(t.Context(), dir, "warm", "lag-", count, 0) }()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer stop()
-	var truth, kedas, ours series
-	var observers sync.WaitGroup
-	observe := func(into *series, read func() (int, bool)) {
-		observers.Go(func() {
-			for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+	read := func(into *series, pause time.Duration, length func() (int, bool)) {
+		o.observers.Go(func() {
+			for ; ctx.Err() == nil; time.Sleep(pause) {
 				began := time.Now()
-				if value, ok := read(); ok {
+				if value, ok := length(); ok {
 					into.add(began, time.Now(), value)
 				}
 			}
 		})
 	}
-	observe(&kedas, func() (int, bool) {
+	read(&o.truth, 20*time.Millisecond, func() (int, bool) {
+		info, err := consumer.Info(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				o.err = err
+			}
+			return 0, false
+		}
+		length := int(info.NumPending) + info.NumAckPending
+		o.length.Store(int64(length))
+		o.most, o.redelivered = max(o.most, length), max(o.redelivered, info.NumRedelivered)
+		return length, true
+	})
+	read(&o.keda, 100*time.Millisecond, func() (int, bool) {
 		return metric(operator, `scaledObject="stoker-`+queue+`"`, "keda_scaler_metrics_value")
 	})
-	observe(&ours, func() (int, bool) {
+	read(&o.dispatcher, 100*time.Millisecond, func() (int, bool) {
 		return metric(dispatcher, `consumer="`+queue+`"`, "stoker_queue_lag", "stoker_queue_running")
 	})
-	killed, all := false, false
-	for length := 1; !all || length > 0; time.Sleep(20 * time.Millisecond) {
-		began := time.Now()
-		info, err := consumer.Info(ctx)
-		must(t, err)
-		length = int(info.NumPending) + info.NumAckPending
-		truth.add(began, time.Now(), length)
-		if !killed && length > 20 {
-			killed = true
-			killPod(t, release, workersOf("warm"))
-		}
-		select {
-		case err := <-published:
-			must(t, err)
-			all = true
-		default:
+	return o
+}
+
+// compare checks, after the observation, that all values of KEDA and of the dispatcher were the
+// queue's, and that there were enough of both to tell.
+func (o *observed) compare(t *testing.T, enough int) {
+	t.Helper()
+	o.observers.Wait()
+	must(t, o.err)
+	t.Logf("%s had %d values, at most %d, and %d redelivered jobs at once; KEDA said %d values, a dispatcher %d", o.queue, len(o.truth), o.most, o.redelivered, len(o.keda), len(o.dispatcher))
+	o.compareSeries(t, "KEDA", o.keda, kedaAge, enough)
+	o.compareSeries(t, "the dispatcher", o.dispatcher, dispatcherAge, enough)
+}
+
+func (o *observed) compareSeries(t *testing.T, who string, values series, age time.Duration, enough int) {
+	t.Helper()
+	if len(values) < enough {
+		t.Errorf("%s said %d values of %s, which is too few", who, len(values), o.queue)
+		return
+	}
+	wrong := 0
+	for _, r := range values[1:] { // the first is older than the observation
+		if !o.truth.had(r.length, r.from.Add(-age), r.to) {
+			wrong++
+			t.Logf("%s says %d at %s, which %s had not within %s", who, r.length, r.from.Format("15:04:05.000"), o.queue, age)
 		}
 	}
+	if wrong > 0 {
+		t.Errorf("%d of %d values of %s were not those of %s", wrong, len(values), who, o.queue)
+	}
+}
+
+// 1,000 runs wait and train, and a worker that has a job is killed: its job is claimed by nobody
+// until its lease ends, and then redelivered. The lag that KEDA scales by was the queue's all the
+// while.
+func TestKEDAsLagIsTheQueueAtEveryMoment(t *testing.T) {
+	const count = 1000
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer stop()
+	queue := observe(ctx, t, "train-warm")
+	published, dir := make(chan error, 1), t.TempDir()
+	go func() { published <- stoker.startAll(ctx, dir, "warm", "lag-", count, 0) }()
+	eventually(t, 2*time.Minute, "20 jobs wait", func() bool { return queue.length.Load() > 20 })
+	killPod(t, release, workersOf("warm"))
+	must(t, <-published)
+	eventually(t, 20*time.Minute, "the queue is empty", func() bool { return queue.length.Load() == 0 })
 	stop()
-	observers.Wait()
-	t.Logf("the queue had %d values, KEDA %d, a dispatcher's metrics %d", len(truth), len(kedas), len(ours))
-	if len(kedas) < 10 || len(ours) < 10 {
-		t.Fatal("that is too few")
+	queue.compare(t, 10)
+	if queue.redelivered == 0 {
+		t.Error("no job was redelivered, although a worker was killed")
 	}
-	for name, s := range map[string]struct {
-		values series
-		age    time.Duration
-	}{"KEDA": {kedas, kedaAge}, "the dispatcher": {ours, ownAge}} {
-		wrong := 0
-		for _, r := range s.values[1:] { // the first is older than the observation
-			if !truth.had(r.length, r.from.Add(-s.age), r.to) {
-				wrong++
-				t.Logf("%s says %d at %s, which the queue had not within %s", name, r.length, r.from.Format("15:04:05.000"), s.age)
-			}
+}
+
+// In a search the job that began it waits for the trials of others, without a slot: it stays on
+// its queue until the search is over, and no pod is started for it again.
+func TestKEDAsLagIsTheQueueDuringASearch(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	pods := watchPods(t, release, workersOf("cpu"))
+	searches, trials := observe(ctx, t, "tune-cpu"), observe(ctx, t, "trial-cpu")
+	stoker.start(t, "search", "one")
+	eventually(t, 10*time.Minute, "the search has a model", func() bool { return stoker.runs(t, "search")["one"] == "trained" })
+	eventually(t, 2*time.Minute, "no pod is left", func() bool { return pods.running() == 0 })
+	time.Sleep(dispatcherAge)
+	stop()
+	searches.compare(t, 2)
+	trials.compare(t, 2)
+	if searches.most != 1 || trials.most == 0 {
+		t.Errorf("%d jobs of searches and %d of trials at once, want one, and some", searches.most, trials.most)
+	}
+	t.Logf("pods: %s", pods.ends())
+	started := map[string]int{}
+	for _, pod := range pods.all() {
+		started[pod.function]++
+		if pod.exit != 0 {
+			t.Errorf("pod %s ended with %d", pod.name, pod.exit)
 		}
-		if wrong > 0 {
-			t.Errorf("%d of %d values of %s were not the queue's", wrong, len(s.values), name)
-		}
+	}
+	t.Logf("pods by function: %v", started)
+	if started["tune"] != 1 || started["train"] != 1 || started["trial"] != 3 {
+		t.Errorf("pods by function: %v, want one for the search, one for the training, and three for the others of four trials at once", started)
 	}
 }
 

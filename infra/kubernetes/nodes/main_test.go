@@ -19,7 +19,7 @@ var stoker *installation
 // TestMain runs the tests in namespaces of their own, with a cluster of two nodes.
 func TestMain(m *testing.M) {
 	os.Exit(kube.Main(func(dir string) int {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 		defer cancel()
 		var err error
 		if api, err = kube.Start(dir, "../../../bin/kubernetes"); err == nil {
@@ -39,9 +39,15 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return 1
 		}
-		code := m.Run()
-		d, _ := time.ParseDuration(os.Getenv("HOLD"))
-		time.Sleep(d)
-		return code
+		defer stay()
+		return m.Run()
 	}))
+}
+
+// stay keeps the cluster after the tests for the time in STOKER_KUBERNETES_STAY, such as 10m, so
+// that one can look at it.
+func stay() {
+	if duration, err := time.ParseDuration(os.Getenv("STOKER_KUBERNETES_STAY")); err == nil {
+		time.Sleep(duration)
+	}
 }

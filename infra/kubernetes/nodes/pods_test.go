@@ -19,7 +19,7 @@ import (
 
 // podRecord is what became of a pod, and when it was seen.
 type podRecord struct {
-	name, node                        string
+	name, node, function              string
 	created, scheduled, started, over time.Time
 	phase                             corev1.PodPhase
 	reason                            string // of the end of its container
@@ -67,7 +67,7 @@ func (c *podRecords) see(pod *corev1.Pod) {
 	now := time.Now()
 	l := c.pods[pod.Name]
 	if l == nil {
-		l = &podRecord{name: pod.Name, created: now}
+		l = &podRecord{name: pod.Name, function: pod.Labels["stoker.dev/function"], created: now}
 		c.pods[pod.Name] = l
 	}
 	l.phase, l.node = pod.Status.Phase, pod.Spec.NodeName
