@@ -53,6 +53,20 @@ func hierarchies() (all []hierarchy, err error) {
 // groupName is the name of the control groups of a run.
 func groupName(dir string) string { return filepath.Base(dir) }
 
+// makeGroups makes the groups of a run, in which nodes then make theirs at the same time.
+func makeGroups(name string) error {
+	all, err := hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		if err := makeGroup(filepath.Join(h.mount, h.own, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // joinGroup puts this process into a group of all hierarchies, below its own, and makes it the root
 // of the groups that the process sees. The calling thread must be the one that goes on.
 func joinGroup(name string) error {
@@ -94,8 +108,8 @@ func joinGroup(name string) error {
 	return nil
 }
 
-// makeGroup makes a group and those above it. One of cpuset has no processors until it is given
-// some.
+// makeGroup makes a group and those above it, which nobody else may be making. One of cpuset has no
+// processors until it is given some.
 func makeGroup(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

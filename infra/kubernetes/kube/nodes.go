@@ -32,6 +32,9 @@ func (s *Server) StartNodes(ctx context.Context, count int, image string) error 
 			return err
 		}
 	}
+	if err := makeGroups(groupName(s.dir)); err != nil {
+		return err
+	}
 	for n := 1; n <= count; n++ {
 		one := node{Number: n, Of: count, Run: groupName(s.dir), Binaries: s.binaries, Dir: s.Path(node{Number: n}.name())}
 		cmd, err := one.start()

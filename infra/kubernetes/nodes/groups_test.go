@@ -18,6 +18,8 @@ import (
 // halves. Over 100 steps the difference stays far below this.
 const lossTolerance = 1e-5
 
+const mirrorsModule = "s3://stoker/" + tenant + "/inputs/mirrors.py"
+
 // Two pods on two nodes train one model with TensorFlow, and it is the one that a single pod
 // trains: as an Indexed Job that KEDA starts, and as a JobSet that stays. Then a pod of each is
 // killed amid a training, which its group continues from the last checkpoint with the same result.
@@ -31,6 +33,7 @@ func TestPodsTrainOneModelTogether(t *testing.T) {
 		_, err := api.Helm(context.WithoutCancel(t.Context()), "upgrade", release, "../../helm/stoker", "-n", release, "-f", "testdata/values.yaml", "--wait", "--timeout", "3m")
 		must(t, err)
 	})
+	stoker.stoker(t, "operator", "upload", "testdata/mirrors.py", mirrorsModule)
 	want := stoker.mirrored(t, "single", 1, 0)
 	for _, class := range []string{"pair", "standing"} {
 		nodes := whereRuns(t, class, func() { stoker.mirrored(t, class, 2, want) })
@@ -59,7 +62,10 @@ func (i *installation) mirroredThoughKilled(t *testing.T, class, index string, w
 	i.applyMirrored(t, class, "killed", 2, 2)
 	run := "mirrored-" + class + "/killed"
 	i.start(t, "mirrored-"+class, "killed")
-	eventually(t, 3*time.Minute, run+" is in its third epoch", func() bool { return strings.Contains(i.logs(t, run), "epoch 2 of 2") })
+	eventually(t, 3*time.Minute, run+" is in its third epoch", func() bool {
+		log, err := i.output(t.Context(), "operator", "logs", run, "-q") // an error while there is no log yet
+		return err == nil && strings.Contains(log, "epoch 2 of 2")
+	})
 	killPod(t, release, workersOf(class)+",batch.kubernetes.io/job-completion-index="+index)
 	i.wantLoss(t, class, "killed", began, 2, want)
 	if log := i.logs(t, run); strings.Contains(log, "epoch 0 of") {
@@ -70,8 +76,6 @@ func (i *installation) mirroredThoughKilled(t *testing.T, class, index string, w
 // applyMirrored applies the pipeline of the module for a class.
 func (i *installation) applyMirrored(t *testing.T, class, name string, hosts, epochSeconds int) {
 	t.Helper()
-	module, err := filepath.Abs("testdata/mirrors.py")
-	must(t, err)
 	file := filepath.Join(t.TempDir(), "pipeline.yaml")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, `
 pipeline: mirrored-%s
@@ -81,7 +85,7 @@ trainer:
   train_args: {num_steps: 100}
   custom_config: {name: %s, epoch_seconds: %d}
   resources: {class: %[1]s, workers: %[5]d}
-`, class, module, name, epochSeconds, hosts), 0o600))
+`, class, mirrorsModule, name, epochSeconds, hosts), 0o600))
 	i.stoker(t, "operator", "apply", file)
 }
 
@@ -89,9 +93,12 @@ trainer:
 func (i *installation) wantLoss(t *testing.T, class, run string, began time.Time, hosts int, want float64) float64 {
 	t.Helper()
 	pipeline := "mirrored-" + class
-	eventually(t, 5*time.Minute, pipeline+"/"+run+" has ended", func() bool {
-		state := i.runs(t, pipeline)[run]
-		return state == "trained" || state == "failed"
+	eventually(t, 5*time.Minute, pipeline+"/"+run+" has a model", func() bool {
+		d, text := i.show(t, pipeline+"/"+run)
+		if d.State == "failed" {
+			t.Fatalf("%s/%s has failed:\n%s", pipeline, run, text)
+		}
+		return d.State == "trained"
 	})
 	took := time.Since(began)
 	if log := i.logs(t, pipeline+"/"+run); !strings.Contains(log, fmt.Sprintf("epoch 4 of %d replicas", hosts)) {
@@ -113,8 +120,7 @@ func (i *installation) wantLoss(t *testing.T, class, run string, began time.Time
 		}
 		return loss
 	}
-	_, text := i.show(t, pipeline+"/"+run)
-	t.Fatalf("%s/%s has no model:\n%s", pipeline, run, text)
+	t.Fatalf("the model of %s/%s is not listed", pipeline, run)
 	return 0
 }
 
