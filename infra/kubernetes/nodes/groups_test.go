@@ -21,8 +21,9 @@ const lossTolerance = 1e-5
 const mirrorsModule = "s3://stoker/" + tenant + "/inputs/mirrors.py"
 
 // Two pods on two nodes train one model with TensorFlow, and it is the one that a single pod
-// trains: as an Indexed Job that KEDA starts, and as a JobSet that stays. Then a pod of each is
-// killed amid a training, which its group continues from the last checkpoint with the same result.
+// trains: as an Indexed Job that KEDA starts, and as a JobSet that stays. Then the leader and
+// the other pod of each are killed amid a training, which is continued from the last checkpoint
+// with the same result.
 func TestPodsTrainOneModelTogether(t *testing.T) {
 	began := time.Now()
 	must(t, api.ImportPython(t.Context(), "../../../bin/image-python", "../../../bin/stoker", "node-2", "node-3"))
@@ -41,8 +42,11 @@ func TestPodsTrainOneModelTogether(t *testing.T) {
 			t.Errorf("class %s trained on %v, want two nodes", class, nodes)
 		}
 	}
-	stoker.mirroredThoughKilled(t, "pair", "1", want)
-	stoker.mirroredThoughKilled(t, "standing", "0", want)
+	for _, class := range []string{"pair", "standing"} {
+		for _, index := range []string{"0", "1"} {
+			stoker.mirroredThoughKilled(t, class, index, want)
+		}
+	}
 }
 
 // mirrored has a class train the module, and returns the loss. It must be that loss, unless that is
@@ -58,16 +62,16 @@ func (i *installation) mirrored(t *testing.T, class string, hosts int, want floa
 // mirroredThoughKilled is mirrored, with a pod killed in the third epoch.
 func (i *installation) mirroredThoughKilled(t *testing.T, class, index string, want float64) {
 	t.Helper()
-	began := time.Now()
-	i.applyMirrored(t, class, "killed", 2, 2)
-	run := "mirrored-" + class + "/killed"
-	i.start(t, "mirrored-"+class, "killed")
+	began, name := time.Now(), "killed-"+index
+	i.applyMirrored(t, class, name, 2, 2)
+	run := "mirrored-" + class + "/" + name
+	i.start(t, "mirrored-"+class, name)
 	eventually(t, 3*time.Minute, run+" is in its third epoch", func() bool {
 		log, err := i.output(t.Context(), "operator", "logs", run, "-q") // an error while there is no log yet
 		return err == nil && strings.Contains(log, "epoch 2 of 2")
 	})
 	killPod(t, release, workersOf(class)+",batch.kubernetes.io/job-completion-index="+index)
-	i.wantLoss(t, class, "killed", began, 2, want)
+	i.wantLoss(t, class, name, began, 2, want)
 	if log := i.logs(t, run); strings.Contains(log, "epoch 0 of") {
 		t.Errorf("%s: the last attempt began anew:\n%s", run, log)
 	}
