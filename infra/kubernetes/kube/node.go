@@ -261,19 +261,11 @@ func (n node) importImages() error {
 	return nil
 }
 
-// nodeProcessors is how many processors the pods of a node may request together, on every machine.
-const nodeProcessors = 2
-
 // configure writes the configuration of the node's programs into /run.
 func (n node) configure() error {
-	cpus, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return err
-	}
-	reserved := max(0, strings.Count("\n"+string(cpus), "\nprocessor\t")-nodeProcessors)
 	for name, text := range map[string]string{
 		"containerd.toml": fmt.Sprintf(containerdConfig, filepath.Join(n.Binaries, "cni")),
-		"kubelet.yaml":    fmt.Sprintf(kubeletConfig, n.path("../pki/ca.crt"), dnsAddress, clusterDomain, reserved),
+		"kubelet.yaml":    fmt.Sprintf(kubeletConfig, n.path("../pki/ca.crt"), dnsAddress, clusterDomain),
 		"proxy.yaml":      proxyConfig,
 		"resolv.conf":     "",
 		"net.d/10-pods.conflist": fmt.Sprintf(`{"cniVersion": "1.0.0", "name": "pods", "plugins": [
@@ -324,7 +316,6 @@ oomScoreAdj: 0
 makeIPTablesUtilChains: true
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 100Mi, nodefs.available: 500Mi}
-systemReserved: {cpu: "%d"}
 `
 
 const proxyConfig = `apiVersion: kubeproxy.config.k8s.io/v1alpha1

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // lossTolerance is for sums of float32 in another order: a batch's gradient is the mean of two
@@ -28,6 +29,9 @@ func TestPodsTrainOneModelTogether(t *testing.T) {
 	began := time.Now()
 	must(t, api.ImportPython(t.Context(), "../../../bin/image-python", "../../../bin/stoker", "node-2", "node-3"))
 	t.Logf("two nodes imported the image with Python in %s", time.Since(began))
+	for _, node := range []string{"node-2", "node-3"} {
+		advertise(t, node, "pair", "standing")
+	}
 	_, err := api.Helm(t.Context(), "upgrade", release, "../../helm/stoker", "-n", release, "-f", "testdata/values.yaml", "-f", "testdata/groups.yaml", "--wait", "--timeout", "3m")
 	must(t, err)
 	t.Cleanup(func() {
@@ -47,6 +51,19 @@ func TestPodsTrainOneModelTogether(t *testing.T) {
 			stoker.mirroredThoughKilled(t, class, index, want)
 		}
 	}
+}
+
+// advertise gives a node one of each extended resource of example.com.
+func advertise(t *testing.T, node string, resources ...string) {
+	t.Helper()
+	amounts := map[string]string{}
+	for _, name := range resources {
+		amounts["example.com/"+name] = "1"
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": amounts, "allocatable": amounts}})
+	must(t, err)
+	_, err = api.Kube.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	must(t, err)
 }
 
 // mirrored has a class train the module, and returns the loss. It must be that loss, unless that is
