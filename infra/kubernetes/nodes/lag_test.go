@@ -50,12 +50,24 @@ func (s series) had(length int, from, to time.Time) bool {
 	return false
 }
 
-// What KEDA and a dispatcher say of a queue's length may be that old: the dispatcher reads it every
-// five seconds.
-const (
-	kedaAge       = 2 * time.Second
-	dispatcherAge = 7 * time.Second
-)
+// oldest is how old a length may be that KEDA or a dispatcher says, on a machine with much else to
+// do. On an idle one, KEDA's are 2 seconds old at most, and a dispatcher's, which it reads every 5
+// seconds, 7.
+const oldest = 30 * time.Second
+
+// dispatcherPause is how often a dispatcher reads the length of each queue.
+const dispatcherPause = 5 * time.Second
+
+// age returns how old a length is that was said between two moments; false if it is older than
+// oldest, or never was the queue's.
+func (s series) age(length int, from, to time.Time) (time.Duration, bool) {
+	for age := time.Duration(0); age <= oldest; age += time.Second / 2 {
+		if s.had(length, from.Add(-age), to) {
+			return age, true
+		}
+	}
+	return 0, false
+}
 
 // observed is what the server, KEDA and a dispatcher have said of a queue.
 type observed struct {
@@ -116,26 +128,25 @@ func (o *observed) compare(t *testing.T, enough int) {
 	o.observers.Wait()
 	must(t, o.err)
 	t.Logf("%s had %d values, at most %d, and %d redelivered jobs at once; KEDA said %d values, a dispatcher %d", o.queue, len(o.truth), o.most, o.redelivered.Load(), len(o.keda), len(o.dispatcher))
-	o.compareSeries(t, "KEDA", o.keda, kedaAge, enough)
-	o.compareSeries(t, "the dispatcher", o.dispatcher, dispatcherAge, enough)
+	o.compareSeries(t, "KEDA", o.keda, enough)
+	o.compareSeries(t, "the dispatcher", o.dispatcher, enough)
 }
 
-func (o *observed) compareSeries(t *testing.T, who string, values series, age time.Duration, enough int) {
+func (o *observed) compareSeries(t *testing.T, who string, values series, enough int) {
 	t.Helper()
 	if len(values) < enough {
 		t.Errorf("%s said %d values of %s, which is too few", who, len(values), o.queue)
 		return
 	}
-	wrong := 0
+	greatest := time.Duration(0)
 	for _, r := range values[1:] { // the first is older than the observation
-		if !o.truth.had(r.length, r.from.Add(-age), r.to) {
-			wrong++
-			t.Logf("%s says %d at %s, which %s had not within %s", who, r.length, r.from.Format("15:04:05.000"), o.queue, age)
+		age, ok := o.truth.age(r.length, r.from, r.to)
+		if !ok {
+			t.Errorf("%s says %d at %s, which %s had not within %s", who, r.length, r.from.Format("15:04:05.000"), o.queue, oldest)
 		}
+		greatest = max(greatest, age)
 	}
-	if wrong > 0 {
-		t.Errorf("%d of %d values of %s were not those of %s", wrong, len(values), who, o.queue)
-	}
+	t.Logf("what %s said of %s was %s old at most", who, o.queue, greatest)
 }
 
 // 1,000 runs wait and train, and workers are killed until the job of one is redelivered: some have
@@ -172,7 +183,7 @@ func TestKEDAsLagIsTheQueueDuringASearch(t *testing.T) {
 	stoker.start(t, "search", "one")
 	eventually(t, 10*time.Minute, "the search has a model", func() bool { return stoker.runs(t, "search")["one"] == "trained" })
 	eventually(t, 2*time.Minute, "no pod is left", func() bool { return pods.running() == 0 })
-	time.Sleep(dispatcherAge)
+	time.Sleep(2 * dispatcherPause) // the dispatcher has read both queues since
 	stop()
 	searches.compare(t, 2)
 	trials.compare(t, 2)
