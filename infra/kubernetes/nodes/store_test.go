@@ -29,7 +29,8 @@ const (
 // storeKey is a key of the S3 server.
 type storeKey struct{ id, secret string }
 
-// administrator may do everything in the store. Pods have a key of their own, which can be replaced.
+// administrator may do everything in the store. Pods have a key of their own, which can be
+// replaced.
 var administrator = storeKey{"stoker-root", "0123456789abcdef"}
 
 func (k storeKey) client() (*minio.Client, error) {
