@@ -84,7 +84,8 @@ func (i *installation) mirroredThoughKilled(t *testing.T, class, index string, w
 	run := "mirrored-" + class + "/" + name
 	i.start(t, "mirrored-"+class, name)
 	eventually(t, 3*time.Minute, run+" is in its third epoch", func() bool {
-		log, err := i.output(t.Context(), "operator", "logs", run, "-q") // an error while there is no log yet
+		// An error while there is no log yet.
+		log, err := i.output(t.Context(), "operator", "logs", run, "-q")
 		return err == nil && strings.Contains(log, "epoch 2 of 2")
 	})
 	killPod(t, release, workersOf(class)+",batch.kubernetes.io/job-completion-index="+index)

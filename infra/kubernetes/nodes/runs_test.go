@@ -85,7 +85,8 @@ func TestOneRunStartsOnePod(t *testing.T) {
 	const count = 10
 	var toPod, toNode, toProgram, toEnd, warm []time.Duration
 	for n := range count {
-		time.Sleep(time.Duration(n) * 5 * time.Second / count) // at another time between two polls of KEDA
+		// At another time between two polls of KEDA.
+		time.Sleep(time.Duration(n) * 5 * time.Second / count)
 		began, run := time.Now(), fmt.Sprint("cold-", n)
 		stoker.start(t, "penguin", run)
 		eventually(t, 3*time.Minute, run+" has a model", func() bool { return stoker.runs(t, "penguin")[run] == "trained" })
