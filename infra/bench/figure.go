@@ -20,6 +20,8 @@ type figure struct {
 	Spread  float64  `json:"spread"` // the rounds' 90th percentile minus their 10th, in Unit
 	Rounds  int      `json:"rounds"`
 	Verdict string   `json:"verdict,omitempty"` // set if more than the ratio is compared
+	// Both ends of the 95 % interval of Ours; none if it was not estimated.
+	Interval []float64 `json:"interval,omitempty"`
 
 	goal string // as text for the table; "" for a figure that explains another
 }
@@ -36,6 +38,8 @@ const (
 	times        = "times"
 
 	bestValue            = "best value" // of a function, over many searches
+	regret               = "regret"     // 0: the best point, 1: the median one
+	meanRank             = "mean rank"  // over many functions
 	cpuSecondsPerMillion = "CPU-s/million rows"
 	perCPUSecond         = "examples/CPU-s"
 	gigaflopsPerCPU      = "GFLOP/CPU-s" // 10^9 additions and multiplications
@@ -83,8 +87,11 @@ func writeTable(w io.Writer, figures []figure) error {
 	fmt.Fprintln(table, "FIGURE\tOURS\tUNIT\tGOAL\tSPREAD\tROUNDS\tPEER\tRATIO")
 	for _, f := range figures {
 		number, goal, peer, ratio := number, f.goal, f.PeerName, ""
+		if f.Verdict != "" {
+			goal = f.Verdict
+		}
 		if f.Unit == bestValue {
-			number, goal = precise, f.Verdict
+			number = precise
 		}
 		if f.Peer != nil {
 			peer = number(*f.Peer) + " " + f.PeerName

@@ -13,6 +13,8 @@
 //	training.go  compute: training, compared with TensorFlow (training_data.go: models and data)
 //	sgemm.go     sgemm: products of matrices, compared with OpenBLAS
 //	tune.go      tune: suggestions, compared with KerasTuner and Optuna (package quality)
+//	tables.go    tables: suggestions on tables of real trainings, compared with more peers
+//	record.go    runs of peers that are kept, since they take hours
 //	gotest.go    files, input and trace: benchmarks of the packages that they measure
 package main
 
@@ -44,9 +46,9 @@ func main() {
 // First arguments with which this program does something other than measure. A process of the
 // program is also a module (by module.ProgressEnv) and a worker (by holderEnv).
 const (
-	serveObjective = "objective"  // NAME: evaluate a function for a search in another process
+	serveObjective = "objective"  // NAME [FILE]: evaluate a function, or a table, for a search in another process
 	firstStep      = "first-step" // FILE: take one training step and print its loss
-	recordPeers    = "record"     // run KerasTuner and Optuna again, for -part tune
+	recordPeers    = "record"     // run peers again, for -part tune and tables
 )
 
 func command(ctx context.Context, args []string) error {
@@ -76,13 +78,14 @@ type bench struct {
 	binary  string // absolute path
 	rounds  int    // 0: each group's own number
 	log     io.Writer
+	python  string      // Python 3.10, to make the environment of peers with
 	running *deployment // measured instead of a process that is started; nil except in tests
 }
 
 func parts() []part {
 	return []part{
 		sizePart(), readyPart(), coldPart(), childPart(), walkPart(), dispatchPart(), noopPart(), recoverPart(), tracePart(),
-		filesPart(), tfxPart(), tunePart(), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
+		filesPart(), tfxPart(), tunePart(), tablesPart(false), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
 	}
 }
 
@@ -95,6 +98,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	output := flags.String("o", "table", "table, or json: one line a figure")
 	only := flags.String("part", "", "measure these parts only, separated by commas: "+strings.Join(partNames(), ", "))
 	list := flags.Bool("list", false, "list the figures and measure nothing")
+	python := flags.String("python", "python3.10", pythonUsage)
+	heldBack := flags.Bool("held-back", false, "measure searches on the tables that are held back, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -106,6 +111,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *heldBack {
+		chosen = []part{tablesPart(true)}
+	}
 	if *list {
 		return writeList(stdout, chosen)
 	}
@@ -113,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	figures, err := bench{binary: path, rounds: *rounds, log: stderr}.measure(ctx, chosen)
+	figures, err := bench{binary: path, rounds: *rounds, log: stderr, python: *python}.measure(ctx, chosen)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +17,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stoker-ml/stoker/compute/tf/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/infra/bench/quality"
 )
@@ -64,7 +61,7 @@ func tunePart() part {
 }
 
 func measureQuality(ctx context.Context, b bench) ([]figure, error) {
-	recorded, err := quality.Recorded()
+	recorded, err := quality.Recorded(quality.OfFunctions)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +117,15 @@ func searchFunction(ctx context.Context, f quality.Function, algorithm string, s
 
 // objective evaluates a function until in ends. See quality.Serve.
 func objective(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 2 {
+		p, err := quality.ReadProblem(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return quality.Serve(p.Function, in, out)
+	}
 	if len(args) != 1 {
-		return errors.New(serveObjective + ": expected the name of one function")
+		return errors.New(serveObjective + ": expected the name of one function, or of a table and its file")
 	}
 	f, err := quality.Find(append(quality.Known(), taxiFunction(ctx)), args[0])
 	if err != nil {
@@ -260,45 +264,4 @@ func precise(x float64) string {
 		return "unknown"
 	}
 	return fmt.Sprintf("%.5g", x)
-}
-
-// recordRuns runs KerasTuner and Optuna on all functions, whose runs tunePart compares ours with.
-// The first time it installs them, and it takes CPU hours; a recording that was interrupted is
-// continued.
-func recordRuns(ctx context.Context, args []string, log io.Writer) error {
-	flags := flag.NewFlagSet(recordPeers, flag.ContinueOnError)
-	flags.SetOutput(log)
-	out := flags.String("out", "infra/bench/quality/testdata", "directory of the recordings; a run that is there is not run again")
-	python := flags.String("python", "python3.10", "Python 3.10, to make the environment of Optuna with")
-	seeds := flags.Int("seeds", tuneSeeds, "searches of each function by each sampler")
-	only := flags.String("function", "", "record one function only")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	functions := append(quality.Known(), taxiFunction(ctx))
-	if *only != "" {
-		f, err := quality.Find(functions, *only)
-		if err != nil {
-			return err
-		}
-		functions = []quality.Function{f}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return err
-	}
-	r := quality.Recorder{Out: *out, Seeds: *seeds, Trials: tuneTrials, Log: log, Serve: func(function string) string {
-		return fmt.Sprintf("%q %s %s", self, serveObjective, function)
-	}}
-	if r.Optuna, err = quality.OptunaPython(ctx, filepath.Join(cache, "stoker", "bench"), *python, log); err != nil {
-		return err
-	}
-	if r.Keras, err = tftest.Interpreter(); err != nil {
-		return err
-	}
-	return r.Record(ctx, functions)
 }

@@ -3,12 +3,11 @@ package quality
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -16,8 +15,14 @@ import (
 	"strconv"
 )
 
-//go:embed testdata/*.jsonl
+//go:embed testdata
 var recordings embed.FS
+
+// Directories of recordings, below testdata.
+const (
+	OfFunctions = "functions" // runs on Known and on a real model
+	OfProblems  = "problems"  // runs on List
+)
 
 // Recording is a file of record.py: the runs of one sampler.
 type Recording struct {
@@ -32,29 +37,42 @@ const (
 	OptunaRandom  = "optuna-random"
 	OptunaTPE     = "optuna-tpe"
 	OptunaGP      = "optuna-gp"
+	HEBO          = "hebo"
+	SMAC          = "smac"
 	KerasRandom   = "keras-random"
 	KerasBayesian = "keras-bayesian"
 )
 
-// Recorded returns the peers' runs, by sampler.
-func Recorded() (map[string]Recording, error) {
-	files, err := recordings.ReadDir("testdata")
+// Recorded returns the peers' runs that are kept in a directory of recordings, by sampler.
+func Recorded(of string) (map[string]Recording, error) {
+	kept, err := fs.Sub(recordings, path.Join("testdata", of))
+	if err != nil {
+		return nil, err
+	}
+	return ReadRecordings(kept, "*.jsonl")
+}
+
+// ReadRecordings reads the files that match a pattern, by sampler.
+func ReadRecordings(dir fs.FS, pattern string) (map[string]Recording, error) {
+	files, err := fs.Glob(dir, pattern)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]Recording{}
-	for _, file := range files {
-		recording, err := open(path.Join("testdata", file.Name()))
+	for _, name := range files {
+		recording, err := readFile(dir, name)
 		if err != nil {
-			return nil, fmt.Errorf("recording %s: %w", file.Name(), err)
+			return nil, fmt.Errorf("recording %s: %w", name, err)
 		}
+		// A sampler may have several files.
+		recording.Runs = append(all[recording.Sampler].Runs, recording.Runs...)
 		all[recording.Sampler] = recording
 	}
 	return all, nil
 }
 
-func open(name string) (Recording, error) {
-	file, err := recordings.Open(name)
+func readFile(dir fs.FS, name string) (Recording, error) {
+	file, err := dir.Open(name)
 	if err != nil {
 		return Recording{}, err
 	}
@@ -95,24 +113,21 @@ func After(runs []Run, function string, trials int) (best []float64) {
 //go:embed record*.py
 var recorder embed.FS
 
-//go:embed requirements.txt
-var requirements []byte
-
-// Recorder runs the samplers of peers and records their progress in the directory Out, a file a
-// sampler, as in testdata. Runs that are recorded already are not run again.
+// Recorder runs samplers of peers and records their progress in the directory Out, a file a sampler,
+// as in testdata. Runs that are recorded already are not run again.
 type Recorder struct {
-	Out string
-	// Interpreter with the packages of requirements.txt; see OptunaPython.
-	Optuna string
-	Keras  string                       // interpreter with KerasTuner and scikit-learn
-	Serve  func(function string) string // command that serves a function, quoted as for a shell
-	Seeds  int
-	Trials int
-	Log    io.Writer
+	Out      string
+	Samplers []string
+	Peers    Peers
+	Keras    string                       // interpreter with KerasTuner and scikit-learn
+	Serve    func(function string) string // command that serves a function, quoted as for a shell
+	Seeds    int
+	Trials   int
+	Log      io.Writer
 }
 
 // Record runs every sampler on functions. It takes CPU hours.
-func (r Recorder) Record(ctx context.Context, functions []Function) error {
+func (r Recorder) Record(ctx context.Context, functions []string) error {
 	scripts, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {
 		return err
@@ -121,7 +136,7 @@ func (r Recorder) Record(ctx context.Context, functions []Function) error {
 	if err := os.CopyFS(scripts, recorder); err != nil {
 		return err
 	}
-	for _, sampler := range []string{OptunaTPE, OptunaGP, KerasBayesian, OptunaRandom, KerasRandom} {
+	for _, sampler := range r.Samplers {
 		if err := r.record(ctx, filepath.Join(scripts, "record.py"), sampler, functions); err != nil {
 			return fmt.Errorf("record %s: %w", sampler, err)
 		}
@@ -129,46 +144,18 @@ func (r Recorder) Record(ctx context.Context, functions []Function) error {
 	return nil
 }
 
-func (r Recorder) record(ctx context.Context, script, sampler string, functions []Function) error {
-	python := r.Keras
-	if sampler == OptunaTPE || sampler == OptunaGP || sampler == OptunaRandom {
-		python = r.Optuna
+func (r Recorder) record(ctx context.Context, script, sampler string, functions []string) error {
+	python := r.Peers.Python
+	if sampler == KerasBayesian || sampler == KerasRandom {
+		python = r.Keras
 	}
 	out := filepath.Join(r.Out, sampler+".jsonl")
 	args := []string{script, sampler, out, strconv.Itoa(r.Trials), "1", strconv.Itoa(r.Seeds)}
 	for _, f := range functions {
-		args = append(args, f.Name+"="+r.Serve(f.Name))
+		args = append(args, f+"="+r.Serve(f))
 	}
 	cmd := exec.CommandContext(ctx, python, args...)
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONWARNINGS=ignore")
 	cmd.Stdout, cmd.Stderr = r.Log, r.Log
 	return cmd.Run()
-}
-
-// OptunaPython returns the interpreter of an environment with Optuna. The environment is created
-// once, below cache, with a Python 3.10.
-func OptunaPython(ctx context.Context, cache, python310 string, log io.Writer) (interpreter string, err error) {
-	digest := sha256.Sum256(requirements)
-	dir := filepath.Join(cache, fmt.Sprintf("optuna-%x", digest[:8]))
-	interpreter, complete := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "complete")
-	if _, err := os.Stat(complete); err == nil {
-		return interpreter, nil
-	}
-	fmt.Fprintln(log, "creating an environment with Optuna in", dir, "(once, 2 GB)")
-	list := filepath.Join(dir, "requirements.txt")
-	err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(list, requirements, 0o644))
-	for _, command := range [][]string{
-		{python310, "-m", "venv", dir},
-		{interpreter, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r", list},
-	} {
-		if err == nil {
-			cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-			cmd.Stdout, cmd.Stderr = log, log
-			err = cmd.Run()
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("create an environment with Optuna by %s, which has to be Python 3.10: %w", python310, err)
-	}
-	return interpreter, os.WriteFile(complete, nil, 0o644)
 }

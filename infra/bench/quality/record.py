@@ -1,4 +1,4 @@
-"""Runs one sampler of Optuna or KerasTuner on functions that another process serves, and keeps how far each run came.
+"""Runs one sampler of a peer on functions that another process serves, and keeps how far each run came.
 
     record.py SAMPLER OUT TRIALS FIRST_SEED LAST_SEED NAME=COMMAND...
 
@@ -79,12 +79,12 @@ def append(out, value):
 
 
 def run(begin, function, seed, trials):
-    """One search. begin(space, direction, seed, folder) gives ask() -> values and tell(score), called in turn."""
+    """One search. begin(space, direction, seed, folder, trials) gives ask() -> values and tell(score), called in turn."""
     best, better, spent = None, [], 0.0
     sign = -1 if function.direction == "max" else 1
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()
-        ask, tell = begin(function.space, function.direction, seed, folder)
+        ask, tell = begin(function.space, function.direction, seed, folder, trials)
         for trial in range(1, trials + 1):
             values = ask()
             spent += time.process_time() - started

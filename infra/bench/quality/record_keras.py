@@ -28,7 +28,7 @@ def versions():
 
 
 def search(make, prepare=lambda oracle: None):
-    def begin(space, direction, seed, folder):
+    def begin(space, direction, seed, folder, trials):
         config = {"space": copy.deepcopy(space), "values": {}}  # from_config changes conditions in what it is given
         oracle = make(
             objective=keras_tuner.Objective("score", direction), max_trials=10**6, seed=1000 * seed + 7,

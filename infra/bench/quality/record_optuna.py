@@ -30,7 +30,7 @@ def older_torch():
 
 
 def study(sampler):
-    def begin(space, direction, seed, folder):
+    def begin(space, direction, seed, folder, trials):
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         search = optuna.create_study(sampler=sampler(seed), direction={"min": "minimize", "max": "maximize"}[direction])
         running = []

@@ -65,7 +65,7 @@ func TestAFunctionIsServed(t *testing.T) {
 
 func TestPeersWereRecorded(t *testing.T) {
 	t.Parallel()
-	all, err := Recorded()
+	all, err := Recorded(OfFunctions)
 	if err != nil {
 		t.Fatal(err)
 	}
