@@ -384,7 +384,7 @@ func (c tableComparison) rankTable(t io.Writer, suite string) {
 		for i, mean := range means {
 			lines[i+1] += "\t" + rankText(mean)
 		}
-		lines[len(lines)-1] += fmt.Sprintf("\t%.2f: %d of %d problems", quality.CriticalDifference(searchers, problems), searchers, problems)
+		lines[len(lines)-1] += fmt.Sprintf("\t%.2f: %d on %d problems", quality.CriticalDifference(searchers, problems), searchers, problems)
 	}
 	fmt.Fprintf(t, "mean rank\t%s%s\n", suite, lines[0])
 	for i, s := range c.searchers {
