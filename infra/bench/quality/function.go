@@ -2,6 +2,9 @@
 // functions whose least value is known, and a real model, with many seeds, and compares the best
 // values with those of KerasTuner and Optuna, whose runs are recorded in testdata.
 //
+// It also searches tables of real trainings and functions of BBOB, and compares the normalized
+// regret with that of more peers: see Problem, Regret and CriticalDifference.
+//
 // Peers see the same functions: Serve answers for them over a pipe, so that no function is written
 // twice. record.py describes the peers and how they were run; task bench:tune:record runs it.
 // Read Function, Search and Compare, in this order.
