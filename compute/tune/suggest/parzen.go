@@ -78,13 +78,16 @@ func (m *model) add(r result) {
 	}
 }
 
-// draw draws values, each group's when its first is needed.
-func (m *model) draw(uniform func() float64) space.Values {
+// draw draws values, each group's when its first is needed. Where there is one group, values that
+// were tried are not candidates.
+func (m *model) draw(uniform func() float64, had map[string]bool) space.Values {
 	drawn := map[string]map[string]any{}
 	return m.space.Fill(func(p space.Parameter) any {
 		key := conditions(p)
 		if drawn[key] == nil {
-			drawn[key] = m.groups[key].draw(uniform)
+			drawn[key] = m.groups[key].draw(uniform, func(values map[string]any) bool {
+				return len(m.groups) == 1 && had[m.space.Fill(func(p space.Parameter) any { return values[p.Name] }).Key()]
+			})
 		}
 		return drawn[key][p.Name]
 	})
@@ -131,8 +134,8 @@ func ageing(n int) []float64 {
 
 // draw draws candidates from the good density and returns the one at which it is highest relative
 // to the bad one: the expected improvement rises with that ratio (Bergstra et al. 2011, eq. 3).
-func (g *group) draw(uniform func() float64) (best map[string]any) {
-	highest := math.Inf(-1)
+func (g *group) draw(uniform func() float64, tried func(map[string]any) bool) (best map[string]any) {
+	highest, old := math.Inf(-1), true
 	for range candidates {
 		values, cells := map[string]any{}, make([]tpe.Cell, len(g.axes))
 		for a, place := range g.good.Draw(uniform) {
@@ -143,8 +146,9 @@ func (g *group) draw(uniform func() float64) (best map[string]any) {
 			values[p.Name] = p.At(place)
 			cells[a] = cell(p, values[p.Name])
 		}
-		if ratio := g.good.Log(cells) - g.bad.Log(cells); ratio > highest {
-			highest, best = ratio, values
+		ratio, had := g.good.Log(cells)-g.bad.Log(cells), tried(values)
+		if old && !had || old == had && ratio > highest {
+			highest, best, old = ratio, values, had
 		}
 	}
 	return best
@@ -191,7 +195,7 @@ func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) 
 	stream, had := space.NewStream(s.Config.Seed, number), tried(s)
 	uniform := rand.New(rand.NewPCG(math.Float64bits(stream.Float64("tpe", 0)), math.Float64bits(stream.Float64("tpe", 1)))).Float64
 	for range attempts {
-		if values := m.draw(uniform); !had[values.Key()] {
+		if values := m.draw(uniform, had); !had[values.Key()] {
 			return values, true
 		}
 	}

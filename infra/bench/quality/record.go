@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -133,7 +134,7 @@ func (r Recorder) Record(ctx context.Context, functions []string) error {
 		return err
 	}
 	defer os.RemoveAll(scripts)
-	if err := os.CopyFS(scripts, recorder); err != nil {
+	if err := errors.Join(os.CopyFS(scripts, recorder), os.MkdirAll(r.Out, 0o755)); err != nil {
 		return err
 	}
 	for _, sampler := range r.Samplers {

@@ -4,6 +4,7 @@ Its documentation has a facade for mixed spaces and another for floats alone; ea
 begin with a Sobol design of ten points a parameter, and at most a quarter of the trials.
 """
 
+import importlib.metadata
 import logging
 import pathlib
 import sys
@@ -17,7 +18,6 @@ sys.modules["pynisher"].limit = None
 
 import ConfigSpace
 import smac
-import sklearn
 from ConfigSpace.conditions import AndConjunction, InCondition
 from smac.runhistory import TrialValue
 
@@ -25,7 +25,7 @@ ABOUT = {"smac": "HyperparameterOptimizationFacade; of floats alone BlackBoxFaca
 
 
 def versions():
-    return {"smac": smac.__version__, "ConfigSpace": ConfigSpace.__version__, "scikit-learn": sklearn.__version__}
+    return {name: importlib.metadata.version(name) for name in ("smac", "ConfigSpace", "scikit-learn")}
 
 
 def begin(space, direction, seed, folder, trials):
