@@ -1,6 +1,7 @@
 package suggest_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -18,6 +19,27 @@ func BenchmarkRandomAmongAThousand(b *testing.B) {
 	for range 1000 {
 		t, _ := l.start("worker")
 		l.end(t, 1)
+	}
+	for b.Loop() {
+		if _, verdict, err := suggest.Next(&l.study); verdict != tune.Try || err != nil {
+			b.Fatal(verdict, err)
+		}
+	}
+}
+
+// The cost of a suggestion of tpe late in a large study.
+func BenchmarkTPEAmongTwentyThousand(b *testing.B) {
+	const trials = 20_000
+	c := config(tune.Algorithm{Name: tune.TPE}, unit("x"), unit("y"), unit("z"),
+		space.Parameter{Name: "n", Kind: space.Int, Min: 1, Max: 100}, space.Parameter{Name: "f", Kind: space.Boolean})
+	c.MaxTrials = 2 * trials
+	l := begin(b, c)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range trials {
+		id := l.study.NextID()
+		values := c.Space.Fill(func(p space.Parameter) any { return p.At(random.Float64()) })
+		l.apply(tune.Entry{Started: []tune.Started{{Trial: id, Owner: tune.Owner{Job: "worker", Attempt: "1"}, Suggestion: &tune.Suggestion{Values: values}}}})
+		l.end(l.study.Trial(id), float(values, "x"))
 	}
 	for b.Loop() {
 		if _, verdict, err := suggest.Next(&l.study); verdict != tune.Try || err != nil {

@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	candidates = 48  // the best of so many is taken
-	goodShare  = 0.2 // of all results, rounded up
+	candidates = 48   // the best of so many is taken
+	goodShare  = 0.15 // of all results, rounded up
 	mostGood   = 25
-	recent     = 25 // results with full weight
+	recent     = 25  // results with full weight
+	firstModel = 5   // results before there is a model, if the config does not say
+	mostKnown  = 500 // results that a model is made of: its time grows with them
 )
 
 // model is what results say about a space, group by group.
@@ -93,7 +95,7 @@ func (m *model) draw(uniform func() float64, had map[string]bool) space.Values {
 	})
 }
 
-// split makes the densities. Of n results the best ceil(n/5) are good, at most 25 and only those
+// split makes the densities. Of n results the best ceil(0.15 n) are good, at most 25 and only those
 // with scores; the better they are, the larger their weights. Of the others, older ones have
 // smaller weights, because a search has learned since.
 func (g *group) split() {
@@ -166,7 +168,7 @@ const attempts = 10
 func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	ended, pending := parted(s.Trials)
 	results := resultsOf(s, append(earlier(s), ended...))
-	if len(results) < initialPoints(s, startUp) {
+	if len(results) < initialPoints(s, firstModel) {
 		return random(s)
 	}
 	values, ok := likely(s, results, pending, len(s.Trials))
@@ -174,6 +176,30 @@ func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 		return random(s)
 	}
 	return tune.Suggestion{Values: values}, tune.Try, nil
+}
+
+// thinned returns results without those that say least, in the same order, if there are more than
+// mostKnown: the newest half stays, the best stay, and evenly some of the others, so that regions
+// that were found bad long ago are still known for it.
+func thinned(results []result) []result {
+	older := len(results) - mostKnown/2
+	if len(results) <= mostKnown {
+		return results
+	}
+	stays := make([]bool, older)
+	for _, i := range foremost(results[:older], mostGood) {
+		stays[i] = true
+	}
+	for i, evenly := 0, mostKnown/2-mostGood; i < evenly; i++ {
+		stays[i*older/evenly] = true
+	}
+	kept := make([]result, 0, mostKnown)
+	for i, r := range results {
+		if i >= older || stays[i] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 // parted returns the trials that have ended, and those that have not.
@@ -191,7 +217,7 @@ func parted(trials []*tune.Trial) (ended, pending []*tune.Trial) {
 // likely returns values that the results favor, for the trial of a number; false if they were
 // always tried before.
 func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) (space.Values, bool) {
-	m := newModel(s.Config.Space, append(results, resultsOf(s, pending)...))
+	m := newModel(s.Config.Space, append(thinned(results), resultsOf(s, pending)...))
 	stream, had := space.NewStream(s.Config.Seed, number), tried(s)
 	uniform := rand.New(rand.NewPCG(math.Float64bits(stream.Float64("tpe", 0)), math.Float64bits(stream.Float64("tpe", 1)))).Float64
 	for range attempts {

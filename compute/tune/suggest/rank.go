@@ -81,17 +81,52 @@ func ranking(results []result) []int {
 	}
 	layers := layer(results)
 	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := results[i], results[j]
-		switch {
-		case a.scores == nil || b.scores == nil:
-			return cmp.Compare(truth(a.scores == nil), truth(b.scores == nil))
-		case a.broken != b.broken:
-			return cmp.Compare(a.broken, b.broken)
-		case len(a.scores) == 1:
-			return cmp.Compare(a.scores[0], b.scores[0])
-		}
-		return cmp.Or(cmp.Compare(layers[i].front, layers[j].front), cmp.Compare(layers[j].distance, layers[i].distance))
+		return cmp.Or(compare(results[i], results[j]),
+			cmp.Compare(layers[i].front, layers[j].front), cmp.Compare(layers[j].distance, layers[i].distance))
 	})
+	return order
+}
+
+// compare is negative if a is better than b; 0 if that depends on their fronts.
+func compare(a, b result) int {
+	switch {
+	case a.scores == nil || b.scores == nil:
+		return cmp.Compare(truth(a.scores == nil), truth(b.scores == nil))
+	case a.broken != b.broken:
+		return cmp.Compare(a.broken, b.broken)
+	case len(a.scores) == 1:
+		return cmp.Compare(a.scores[0], b.scores[0])
+	}
+	return 0
+}
+
+// foremost returns the indices of the n best of many results, in the order of ranking, of which it
+// compares few at a time. With several objectives those that no other dominates are among them, up
+// to n.
+func foremost(results []result, n int) (best []int) {
+	const few = 500
+	cut := false // best begins with the n best so far, in their order
+	for i, r := range results {
+		if !cut || compare(r, results[best[n-1]]) <= 0 {
+			best = append(best, i)
+		}
+		if len(best) == n+few || i == len(results)-1 {
+			best = ranked(results, best)
+			best, cut = best[:min(n, len(best))], len(best) >= n
+		}
+	}
+	return best
+}
+
+// ranked returns the order of some results, by their indices.
+func ranked(results []result, some []int) (order []int) {
+	compared := make([]result, len(some))
+	for k, i := range some {
+		compared[k] = results[i]
+	}
+	for _, k := range ranking(compared) {
+		order = append(order, some[k])
+	}
 	return order
 }
 
