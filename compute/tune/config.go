@@ -37,7 +37,7 @@ type Config struct {
 	Constraints []Constraint   `json:"constraints,omitempty"`
 	Defaults    bool           `json:"defaults,omitempty"` // trial 0 is the space's defaults
 	Points      []space.Values `json:"points,omitempty"`   // tried first, in this order
-	// Completed trials of an older study: learned from, but not counted.
+	// Completed trials of older studies: learned from, but not counted.
 	Earlier []Earlier `json:"earlier,omitempty"`
 }
 
@@ -153,6 +153,10 @@ const (
 type Earlier struct {
 	Values  space.Values       `json:"values"`
 	Metrics map[string]float64 `json:"metrics"`
+	// Study is 0 for a study of the same objective, whose results count as if they were of this
+	// one. Others are numbered from 1, the newest first: what they are worth is found out by how
+	// well they predict the order of this study's results.
+	Study int `json:"study,omitempty"`
 }
 
 // DirectionOf returns whether less or more of a metric is better, by its name in Keras or

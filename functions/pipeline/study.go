@@ -26,13 +26,21 @@ type Study struct {
 	MaxFailures int              `json:"max_consecutive_failed_trials,omitempty" jsonschema:"minimum=1,description=Failed trials in a row that end the search. Default: 3"`
 	Defaults    *Switch          `json:"defaults,omitempty" jsonschema:"description=on: the first trial uses the defaults of the space. Default: the module's"`
 	Points      []map[string]any `json:"points,omitempty" jsonschema:"description=Hyperparameters to try first\\, in this order. A missing one has its default. Default: none"`
-	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|s3://.),description=Earlier search to learn from: latest\\, the pipeline's last one\\, or the address of its TunerResults or HyperParameters. Default: none"`
+	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|all$|s3://.),description=Earlier searches to learn from: latest\\, the pipeline's last one\\, as if its trials were of this search\\; all\\, the last one and those that it has learned from\\, each as far as it agrees with this search\\; or the address of TunerResults or HyperParameters. Default: none"`
 	BestModel   Switch           `json:"best_model,omitempty" jsonschema:"description=on: also publish the model of the best trial. Default: off"`
 	Seed        *int64           `json:"seed,omitempty" jsonschema:"description=Seed of the search. Default: the trainer's"`
 }
 
-// FromLatest is Study.From for the last search of the pipeline.
-const FromLatest = "latest"
+// Values of Study.From that are not addresses.
+const (
+	FromLatest = "latest" // the last search of the pipeline
+	FromAll    = "all"    // the last search, and those that it has learned from
+)
+
+// LearnsFromLast reports whether the search learns from the pipeline's last search.
+func (s *Study) LearnsFromLast() bool {
+	return s != nil && (s.From == FromLatest || s.From == FromAll)
+}
 
 // Algorithm selects the next trial. In a file a string stands for its name.
 type Algorithm struct {
@@ -140,8 +148,8 @@ func (r *report) study(s *Study) {
 		}
 	}
 	r.points(key+"points", s.Points)
-	if s.From != "" && s.From != FromLatest && !strings.HasPrefix(s.From, "s3://") {
-		r.add(key+"from", "expected latest or an address like s3://bucket/results, got %q", shorten(s.From))
+	if s.From != "" && !s.LearnsFromLast() && !strings.HasPrefix(s.From, "s3://") {
+		r.add(key+"from", "expected latest, all or an address like s3://bucket/results, got %q", shorten(s.From))
 	}
 }
 

@@ -147,7 +147,7 @@ func TestABadStudyNamesLineColumnAndKey(t *testing.T) {
 		"    goal: best\n":                                            `6:5: tuner.study.goal: expected a number, got text "best"`,
 		"    points: [{units: [1]}]\n":                                `6:14: tuner.study.points[0]: units: expected a number, a text or a truth`,
 		"    points: {units: 1}\n":                                    `6:5: tuner.study.points: expected a list, got a mapping`,
-		"    from: newest\n":                                          `6:5: tuner.study.from: expected latest or an address like s3://bucket/results, got "newest"`,
+		"    from: newest\n":                                          `6:5: tuner.study.from: expected latest, all or an address like s3://bucket/results, got "newest"`,
 		"    defaults: maybe\n":                                       `6:5: tuner.study.defaults: expected on or off, got "maybe"`,
 		"    max_trails: 5\n":                                         `6:5: tuner.study.max_trails: unknown key; did you mean max_trials?`,
 	} {

@@ -184,8 +184,10 @@ func rank(seen Seen) int {
 
 // Search is what is known when values are to be proposed.
 type Search struct {
-	Space   space.Space
-	Seen    []Seen          // in the order of observation: kernels are fitted to a beginning of it
+	Space space.Space
+	Seen  []Seen // in the order of observation: kernels are fitted to a beginning of it
+	// Of older studies of other data: what they predict counts as far as it agrees with Seen.
+	Earlier [][]Seen
 	Pending []space.Values  // being tried
 	Had     map[string]bool // keys of values that are not proposed because they were tried
 	Stream  space.Stream    // of the next trial

@@ -11,12 +11,12 @@ import (
 // surface gives the value of trying a point of the cube: the logarithm of the expected improvement,
 // or a bound, plus the logarithm of the probability that all constraints hold.
 type surface struct {
-	objective *gp.Predictor
+	objective predictor
 	// Prediction for the best; +Inf if none satisfied the constraints, so that only these count.
 	best        float64
-	beta        float64         // for the bound; 0: expected improvement
-	doubt       float64         // factor by which the model's deviations are increased
-	constraints []*gp.Predictor // predictors of the constraints' violations
+	beta        float64     // for the bound; 0: expected improvement
+	doubt       float64     // factor by which the model's deviations are increased
+	constraints []predictor // of the constraints' violations
 	byMean      []float64
 	byVariance  []float64
 }
@@ -33,7 +33,7 @@ func (s Search) surface(c cube) (*surface, error) {
 	for _, values := range s.Pending {
 		pending = append(pending, c.of(values).point)
 	}
-	objective, err := model(points, scores, pending, warp)
+	objective, err := s.objective(c, points, scores, pending)
 	if err != nil {
 		return nil, fmt.Errorf("objective: %w", err)
 	}
@@ -45,6 +45,31 @@ func (s Search) surface(c cube) (*surface, error) {
 	}
 	made.best = made.least(all, points.Rows, pending)
 	return made, nil
+}
+
+// objective returns the model of the scores: that of their difference from what older studies let
+// expect, if there are any.
+func (s Search) objective(c cube, points gp.Points, scores []float64, pending [][]float64) (predictor, error) {
+	if len(s.Earlier) == 0 {
+		return model(points, scores, pending, warp)
+	}
+	known := beginning(len(scores)) // so that a kernel is fitted again no more often
+	expected, err := s.expect(c, points.Rows[:known], warp(scores[:known]))
+	if err != nil {
+		return nil, err
+	}
+	if len(expected.of) == 0 {
+		return model(points, scores, pending, warp)
+	}
+	difference := func(scores []float64) []float64 {
+		warped := warp(scores)
+		for i := range warped {
+			warped[i] -= expected.mean(points.Rows[i])
+		}
+		return warped
+	}
+	process, err := model(points, scores, pending, difference)
+	return informed{process, expected}, err
 }
 
 // doubt is 1, but 3 for each fourth trial: that trial searches where the model, which does not know
@@ -68,7 +93,7 @@ func (s *surface) least(all []Seen, rows, pending [][]float64) float64 {
 		}
 	}
 	for _, x := range pending {
-		broken := func(metric *gp.Predictor) bool {
+		broken := func(metric predictor) bool {
 			excess, _ := metric.Mean(x)
 			return excess > 0
 		}
@@ -107,13 +132,13 @@ func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) e
 
 // rough returns an upper estimate of the value of a point, in time proportional to the number of
 // trials: its variance is the one that the nearest trial leaves.
-func (s *surface) rough(x []float64) float64 { return s.value(x, (*gp.Predictor).Mean) }
+func (s *surface) rough(x []float64) float64 { return s.value(x, predictor.Mean) }
 
 // at returns the value of a point.
-func (s *surface) at(x []float64) float64 { return s.value(x, (*gp.Predictor).At) }
+func (s *surface) at(x []float64) float64 { return s.value(x, predictor.At) }
 
 // value returns the value of a point for which a mean and a variance are predicted.
-func (s *surface) value(x []float64, predict func(p *gp.Predictor, x []float64) (mean, variance float64)) (total float64) {
+func (s *surface) value(x []float64, predict func(p predictor, x []float64) (mean, variance float64)) (total float64) {
 	if !math.IsInf(s.best, 1) {
 		total, _, _ = s.worth(predict(s.objective, x))
 	}
@@ -140,7 +165,7 @@ func (s *surface) slope(x, gradient []float64) float64 {
 // judge returns a value and its derivatives by mean and deviation.
 type judge func(mean, variance float64) (value, byMean, byDeviation float64)
 
-func (s *surface) add(of *gp.Predictor, judge judge, x, gradient []float64) float64 {
+func (s *surface) add(of predictor, judge judge, x, gradient []float64) float64 {
 	mean, variance := of.Slope(x, s.byMean, s.byVariance)
 	value, byMean, byDeviation := judge(mean, variance)
 	for d := range gradient {

@@ -17,6 +17,9 @@ import (
 func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	search := searchOf(s)
 	if len(search.Seen) < initialPoints(s, startUp) {
+		if values, ok := proven(s); ok {
+			return tune.Suggestion{Values: values}, tune.Try, nil
+		}
 		even := space.NewStream(s.Config.Seed, 0)
 		for _, values := range bayes.Spread(s.Config.Space, even, number(s), spares) {
 			if !search.Had[values.Key()] {
@@ -52,6 +55,13 @@ func searchOf(s *tune.Study) bayes.Search {
 	search := bayes.Search{Space: s.Config.Space, Had: tried(s), Stream: space.NewStream(s.Config.Seed, len(s.Trials))}
 	if a := s.Config.Algorithm; a.Acquisition == tune.UCB {
 		search.Beta = a.Beta
+	}
+	for _, results := range sources(s) {
+		study := make([]bayes.Seen, len(results))
+		for i, r := range results {
+			study[i] = bayes.Seen{Values: r.values, Score: r.scores[0]}
+		}
+		search.Earlier = append(search.Earlier, study)
 	}
 	seen, pending := lately(s)
 	search.Pending = pending

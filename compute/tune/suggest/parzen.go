@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/bayes"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/compute/tune/tpe"
 )
@@ -24,6 +25,7 @@ const (
 type model struct {
 	space  space.Space
 	groups map[string]*group
+	order  []string // keys of groups: sums are the same on each worker
 }
 
 // group has the parameters that are active together, because they have the same conditions, with a
@@ -39,14 +41,14 @@ type group struct {
 }
 
 func newModel(in space.Space, results []result) *model {
-	m := &model{in, map[string]*group{}}
+	m := &model{space: in, groups: map[string]*group{}}
 	for _, p := range in {
 		if p.Kind == space.Fixed {
 			continue
 		}
 		key := conditions(p)
 		if m.groups[key] == nil {
-			m.groups[key] = &group{}
+			m.groups[key], m.order = &group{}, append(m.order, key)
 		}
 		g := m.groups[key]
 		g.parameters, g.axes = append(g.parameters, p), append(g.axes, axis(in, p))
@@ -54,18 +56,66 @@ func newModel(in space.Space, results []result) *model {
 	for _, r := range results {
 		m.add(r)
 	}
-	for _, g := range m.groups {
-		g.split()
-	}
 	return m
 }
 
-// add adds a result to the groups that are active in it. Parameters that it lacks, because they
-// were found later, have their defaults.
+// split makes the densities, with what older studies know as far as it agrees with these results.
+func (m *model) split(older []*model, worth []float64) {
+	for key, g := range m.groups {
+		var same []*group
+		for _, study := range older {
+			same = append(same, study.groups[key])
+		}
+		g.split(same, worth)
+	}
+}
+
+// learn makes the densities from the results and those of older studies.
+func (m *model) learn(results []result, sources [][]result) {
+	var older []*model
+	var worth []float64
+	for _, source := range sources {
+		study := newModel(m.space, source)
+		study.split(nil, nil)
+		var predicted, scores []float64
+		for _, r := range results {
+			if r.scores != nil && r.broken == 0 {
+				predicted, scores = append(predicted, -study.ratio(r.values)), append(scores, r.scores[0])
+			}
+		}
+		if agreement := bayes.Agreement(predicted, scores); agreement > 0 {
+			older, worth = append(older, study), append(worth, agreement)
+		}
+	}
+	m.split(older, worth)
+}
+
+// add adds a result to the groups that are active in it.
 func (m *model) add(r result) {
+	for key, point := range m.points(r.values) {
+		if g := m.groups[key]; len(point) == len(g.parameters) {
+			g.points, g.results = append(g.points, point), append(g.results, r)
+		}
+	}
+}
+
+// ratio returns the logarithm of how much likelier values are among good results than among others.
+func (m *model) ratio(of space.Values) (ratio float64) {
+	points := m.points(of)
+	for _, key := range m.order {
+		if g, point := m.groups[key], points[key]; len(point) == len(g.parameters) {
+			ratio += g.good.Log(point) - g.bad.Log(point)
+		}
+	}
+	return ratio
+}
+
+// points returns values as points of the groups that are active in them. Parameters that they lack,
+// because they were found later, have their defaults.
+func (m *model) points(of space.Values) map[string][]tpe.Cell {
 	points := map[string][]tpe.Cell{}
 	m.space.Fill(func(p space.Parameter) any {
-		value, ok := r.values.Lookup(p.Name)
+		value, ok := of.Lookup(p.Name)
 		if !ok {
 			value = p.Start()
 		}
@@ -73,11 +123,7 @@ func (m *model) add(r result) {
 		points[key] = append(points[key], cell(p, value))
 		return value
 	})
-	for key, point := range points {
-		if g := m.groups[key]; len(point) == len(g.parameters) {
-			g.points, g.results = append(g.points, point), append(g.results, r)
-		}
-	}
+	return points
 }
 
 // draw draws values, each group's when its first is needed. Where there is one group, values that
@@ -95,29 +141,62 @@ func (m *model) draw(uniform func() float64, had map[string]bool) space.Values {
 	})
 }
 
-// split makes the densities. Of n results the best ceil(0.15 n) are good, at most 25 and only those
-// with scores; the better they are, the larger their weights. Of the others, older ones have
-// smaller weights, because a search has learned since.
-func (g *group) split() {
+// side is the points that one of the two densities is made of.
+type side struct {
+	points  [][]tpe.Cell
+	weights []float64
+}
+
+// split makes the densities. Older studies add their points, which have together, by their worth,
+// up to the weight of this study's and of the prior.
+func (g *group) split(older []*group, worth []float64) {
+	good, bad := g.sides()
+	ownGood, ownBad := good.total()+1, bad.total()+1
+	for i, study := range older {
+		theirGood, theirBad := study.sides()
+		share := worth[i] / float64(len(older))
+		good.add(theirGood, share*ownGood)
+		bad.add(theirBad, share*ownBad)
+	}
+	g.good, g.bad = tpe.New(g.axes, good.points, good.weights), tpe.New(g.axes, bad.points, bad.weights)
+}
+
+func (s *side) total() (sum float64) {
+	for _, weight := range s.weights {
+		sum += weight
+	}
+	return sum
+}
+
+// add adds the points of another, whose weights are to be so much together.
+func (s *side) add(other side, total float64) {
+	scale := total / max(other.total(), 1)
+	for i, point := range other.points {
+		s.points, s.weights = append(s.points, point), append(s.weights, scale*other.weights[i])
+	}
+}
+
+// sides returns the good results and the others. Of n results the best ceil(0.15 n) are good, at
+// most 25 and only those with scores; the better they are, the larger their weights. Of the others,
+// older ones have smaller weights, because a search has learned since.
+func (g *group) sides() (good, bad side) {
 	order := ranking(g.results)
-	good := min(int(math.Ceil(goodShare*float64(len(order)))), mostGood)
-	var points [2][][]tpe.Cell
-	var weights [2][]float64
+	most := min(int(math.Ceil(goodShare*float64(len(order)))), mostGood)
 	isGood := make([]bool, len(order))
-	for rank, i := range order[:good] {
+	for rank, i := range order[:most] {
 		if g.results[i].scores != nil {
 			isGood[i] = true
-			points[0] = append(points[0], g.points[i])
-			weights[0] = append(weights[0], float64(good-rank)/float64(good))
+			good.points = append(good.points, g.points[i])
+			good.weights = append(good.weights, float64(most-rank)/float64(most))
 		}
 	}
 	for i, point := range g.points {
 		if !isGood[i] {
-			points[1] = append(points[1], point)
+			bad.points = append(bad.points, point)
 		}
 	}
-	weights[1] = ageing(len(points[1]))
-	g.good, g.bad = tpe.New(g.axes, points[0], weights[0]), tpe.New(g.axes, points[1], weights[1])
+	bad.weights = ageing(len(bad.points))
+	return good, bad
 }
 
 // ageing returns the weights of n results, the oldest first: 1 for the recent ones, and before them
@@ -169,6 +248,9 @@ func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	ended, pending := parted(s.Trials)
 	results := resultsOf(s, append(earlier(s), ended...))
 	if len(results) < initialPoints(s, firstModel) {
+		if values, ok := proven(s); ok {
+			return tune.Suggestion{Values: values}, tune.Try, nil
+		}
 		return random(s)
 	}
 	values, ok := likely(s, results, pending, len(s.Trials))
@@ -217,7 +299,9 @@ func parted(trials []*tune.Trial) (ended, pending []*tune.Trial) {
 // likely returns values that the results favor, for the trial of a number; false if they were
 // always tried before.
 func likely(s *tune.Study, results []result, pending []*tune.Trial, number int) (space.Values, bool) {
-	m := newModel(s.Config.Space, append(thinned(results), resultsOf(s, pending)...))
+	results = thinned(results)
+	m := newModel(s.Config.Space, append(results, resultsOf(s, pending)...))
+	m.learn(results, sources(s))
 	stream, had := space.NewStream(s.Config.Seed, number), tried(s)
 	uniform := rand.New(rand.NewPCG(math.Float64bits(stream.Float64("tpe", 0)), math.Float64bits(stream.Float64("tpe", 1)))).Float64
 	for range attempts {

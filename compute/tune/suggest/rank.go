@@ -32,9 +32,16 @@ func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
 	return results
 }
 
-// earlier makes trials from those of an older study, if it had the same objectives.
-func earlier(s *tune.Study) (trials []*tune.Trial) {
+// earlier makes trials from those of an older study of the same objective, if they have its
+// metrics.
+func earlier(s *tune.Study) []*tune.Trial { return earlierOf(s, 0) }
+
+// earlierOf makes trials from those of an older study, by its number.
+func earlierOf(s *tune.Study, study int) (trials []*tune.Trial) {
 	for _, e := range s.Config.Earlier {
+		if e.Study != study {
+			continue
+		}
 		values := s.Config.Space.Complete(e.Values)
 		t := &tune.Trial{Suggestion: tune.Suggestion{Values: values}, Status: tune.Completed, Metrics: e.Metrics}
 		if !slices.ContainsFunc(s.Scores(t), math.IsNaN) {

@@ -126,8 +126,7 @@ func (j Join) DropNeedlessSearch(p pipeline.Pipeline) Join {
 func (j Join) Wants(p pipeline.Pipeline, function events.Function) Wants {
 	if function == events.FunctionTune {
 		tuner := p.Tuner
-		learns := tuner.Study != nil && tuner.Study.From == pipeline.FromLatest
-		return Wants{Hyperparameters: tuner.When.Reuses() || learns, Spans: p.Trainer.Window}
+		return Wants{Hyperparameters: tuner.When.Reuses() || tuner.Study.LearnsFromLast(), Spans: p.Trainer.Window}
 	}
 	policy := p.Trainer.Hyperparameters
 	_, own := j.Event(events.KindHParamsReady)

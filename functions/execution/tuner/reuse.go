@@ -192,7 +192,7 @@ func learningFrom(job events.Job, search pipeline.Search) events.Job {
 	if search.Study != nil {
 		from = search.Study.From
 	}
-	if from == pipeline.FromLatest {
+	if search.Study.LearnsFromLast() {
 		from = job.Inputs.Hyperparameters
 	}
 	if ref, err := storage.ParseRef(from); err == nil {
@@ -211,7 +211,11 @@ func learn(a *execution.Attempt, c *tune.Config) error {
 	if from == "" {
 		return nil // there is nothing to learn from, or nothing yet
 	}
-	if err := search.Learn(a.Workspace.In(execution.Hyperparameters), c); err != nil {
+	studies := search.OneStudy
+	if a.Execution.Spec.Search().Study.From == pipeline.FromAll {
+		studies = search.AllStudies
+	}
+	if err := search.Learn(a.Workspace.In(execution.Hyperparameters), studies, c); err != nil {
 		return execution.InputFailure(fmt.Errorf("tuner.study.from: %s: %w", from, err))
 	}
 	return nil

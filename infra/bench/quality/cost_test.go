@@ -103,7 +103,7 @@ func randomTrials(tb testing.TB, n, seed int) (all []observation) {
 // suggestionCPU returns the CPU time of the first suggestion after some trials.
 func suggestionCPU(tb testing.TB, algorithm string, seed int, trials []observation) float64 {
 	tb.Helper()
-	s, err := begin(hartmann6(), tune.Algorithm{Name: algorithm}, seed, 2*len(trials))
+	s, err := begin(hartmann6(), tune.Algorithm{Name: algorithm}, seed, 2*len(trials), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

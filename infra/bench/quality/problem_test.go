@@ -68,13 +68,13 @@ func TestATableIsRead(t *testing.T) {
 func TestABadTableIsNamedWithItsLine(t *testing.T) {
 	t.Parallel()
 	for says, text := range map[string]string{
-		"small.jsonl:1: unexpected end":                  "",
-		"small.jsonl:1: name: expected \"small\"":        strings.Replace(smallTable, "small", "other", 1),
-		"small.jsonl:1: parameter units":                 strings.Replace(smallTable, `"min_value": 0`, `"min_value": -1`, 1),
-		"small.jsonl:4: expected a finite number":        strings.Replace(smallTable, "0.75", "0.75x", 1),
-		"small.jsonl:6: expected a finite number":        strings.Replace(smallTable, "2.0", "NaN", 1),
-		"small.jsonl:6: expected 6 values, got 5":        strings.Replace(smallTable, "4e-1\n", "", 1),
-		"small.jsonl:8: expected 6 values, got 7":        smallTable + "1\n",
+		"small.jsonl:1: unexpected end":                   "",
+		"small.jsonl:1: name: expected \"small\"":         strings.Replace(smallTable, "small", "other", 1),
+		"small.jsonl:1: parameter units":                  strings.Replace(smallTable, `"min_value": 0`, `"min_value": -1`, 1),
+		"small.jsonl:4: expected a finite number":         strings.Replace(smallTable, "0.75", "0.75x", 1),
+		"small.jsonl:6: expected a finite number":         strings.Replace(smallTable, "2.0", "NaN", 1),
+		"small.jsonl:6: expected 6 values, got 5":         strings.Replace(smallTable, "4e-1\n", "", 1),
+		"small.jsonl:8: expected 6 values, got 7":         smallTable + "1\n",
 		"small.jsonl:7: expected a finite number, got \"": strings.Replace(smallTable, "4e-1\n", "\n", 1),
 	} {
 		if _, err := ReadProblem("small", tableFile(t, text)); err == nil || !strings.Contains(err.Error(), says) {

@@ -15,36 +15,42 @@ const objective = "value"
 // Search runs one study with one worker, in memory, with the log that functions/execution/tuner
 // would write. It ends early if the space is exhausted.
 func Search(f Function, algorithm tune.Algorithm, seed, trials int) (Run, error) {
+	run, _, err := SearchAfter(f, algorithm, seed, trials, nil)
+	return run, err
+}
+
+// SearchAfter is Search that learns from trials of older studies. It returns the study, too.
+func SearchAfter(f Function, algorithm tune.Algorithm, seed, trials int, earlier []tune.Earlier) (Run, *tune.Study, error) {
 	run := Run{Function: f.Name, Seed: seed, Trials: trials}
-	s, err := begin(f, algorithm, seed, trials)
+	s, err := begin(f, algorithm, seed, trials, earlier)
 	if err != nil {
-		return run, err
+		return run, s, err
 	}
 	for trial := 1; trial <= trials; trial++ {
 		suggestion, verdict, err := suggest.Next(s)
 		if err != nil || verdict != tune.Try {
-			return run, err
+			return run, s, err
 		}
 		y, err := f.At(suggestion.Values)
 		if err != nil {
-			return run, fmt.Errorf("trial %d: %w", trial, err)
+			return run, s, fmt.Errorf("trial %d: %w", trial, err)
 		}
 		if err := add(s, suggestion, y); err != nil {
-			return run, err
+			return run, s, err
 		}
 		if len(run.Better) == 0 || f.Direction.Better(y, run.Better[len(run.Better)-1].Value) {
 			run.Better = append(run.Better, Better{trial, y})
 		}
 	}
-	return run, nil
+	return run, s, nil
 }
 
 // begin returns a study without trials.
-func begin(f Function, algorithm tune.Algorithm, seed, trials int) (*tune.Study, error) {
+func begin(f Function, algorithm tune.Algorithm, seed, trials int, earlier []tune.Earlier) (*tune.Study, error) {
 	s := new(tune.Study)
 	return s, s.Apply(tune.Entry{Begun: &tune.Begun{Config: tune.Config{
 		Space: f.Space, Objectives: []tune.Objective{{Name: objective, Direction: f.Direction}},
-		Algorithm: algorithm, Seed: int64(seed), MaxTrials: trials,
+		Algorithm: algorithm, Seed: int64(seed), MaxTrials: trials, Earlier: earlier,
 	}}})
 }
 

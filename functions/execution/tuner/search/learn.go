@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
 // Limits of what a study begins with: its first entry is one message of the bus, and holds its
@@ -26,22 +27,40 @@ const (
 	mostEarlierBytes = tune.MaxEntryBytes / 2
 )
 
-// Learn gives a study the content of a directory: those trials of an older study that lie in its
+// Studies says which older studies are learned from.
+type Studies int
+
+// The older studies.
+const (
+	// OneStudy is that of a directory, whose trials count as if they were of the new study.
+	OneStudy Studies = iota
+	// AllStudies are that one and those that it has learned from, each of which counts as far as it
+	// agrees with the new study.
+	AllStudies
+)
+
+// Learn gives a study the content of a directory: those trials of older studies that lie in its
 // space, or the best values of others as a point to try first.
-func Learn(dir string, c *tune.Config) error {
-	err := learnFrom(dir, c)
+func Learn(dir string, studies Studies, c *tune.Config) error {
+	err := learnFrom(dir, studies, c)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("expected %s or %s in it", resultsFile, bestFile)
 	}
 	return err
 }
 
-func learnFrom(dir string, c *tune.Config) error {
+func learnFrom(dir string, studies Studies, c *tune.Config) error {
 	older, err := olderTrials(dir, c.Objectives)
 	if err == nil {
+		if studies == OneStudy {
+			older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return e.Study > 0 })
+		}
 		older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return !c.Space.Contains(e.Values) })
 		for i, e := range older {
-			older[i] = tune.Earlier{Values: c.Space.Complete(e.Values), Metrics: judged(*c, e.Metrics)}
+			older[i] = tune.Earlier{Values: c.Space.Complete(e.Values), Metrics: judged(*c, e.Metrics), Study: e.Study}
+		}
+		if studies == AllStudies {
+			older = numbered(older)
 		}
 		c.Earlier = fitting(older)
 	}
@@ -53,6 +72,25 @@ func learnFrom(dir string, c *tune.Config) error {
 		c.Points = append([]space.Values{c.Space.Complete(best)}, c.Points...)
 	}
 	return err
+}
+
+// numbered numbers the studies of trials, which follow each other, from 1 on. Of each it keeps as
+// many trials, evenly from the best on, and of the studies the newest, as are learned from.
+func numbered(older []tune.Earlier) (kept []tune.Earlier) {
+	for study := 1; len(older) > 0 && study <= suggest.MostSources; study++ {
+		n := slices.IndexFunc(older, func(e tune.Earlier) bool { return e.Study != older[0].Study })
+		if n < 0 {
+			n = len(older)
+		}
+		most := min(n, suggest.MostOfEachSource)
+		for i := range most {
+			e := older[i*n/most]
+			e.Study = study
+			kept = append(kept, e)
+		}
+		older = older[n:]
+	}
+	return kept
 }
 
 // judged returns the metrics by which a study judges trials.
@@ -77,13 +115,19 @@ func fitting(older []tune.Earlier) []tune.Earlier {
 	return older
 }
 
-// olderTrials returns the trials of a study's log with all their metrics, else those of TFX's file,
-// which have a score each. A score is taken as that of the first objective, because the file
+// olderTrials returns the trials of a study's log with all their metrics, and after them those that
+// it has learned from, whose studies have numbers from 1 on; else those of TFX's file, which have a
+// score each. A score is taken as that of the first objective, because the file
 // doesn't name it.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
 	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
 	if err == nil {
-		return knownBy(study), nil
+		all = knownBy(study)
+		for _, e := range study.Config.Earlier {
+			e.Study++ // 0 is the study itself
+			all = append(all, e)
+		}
+		return all, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/compute/tune/suggest"
 )
 
 // units is a search for a number of units and a rate that an older search did not have.
@@ -95,7 +96,7 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 		"a first search learns nothing": {},
 	} {
 		c := units()
-		err := learnFrom(leave(t, tc.files), &c)
+		err := learnFrom(leave(t, tc.files), OneStudy, &c)
 		if err != nil && tc.files != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -104,6 +105,61 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.points, c.Points); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A study that is learned from knows older ones: all of them are numbered, the newest first.
+func TestASearchLearnsFromAllStudiesBefore(t *testing.T) {
+	t.Parallel()
+	point := func(units int64) space.Values {
+		return space.Values{{Name: "units", Of: units}, {Name: "act", Of: "tanh"}, {Name: "rate", Of: 0.5}}
+	}
+	log := olderLog()
+	for study, units := range []int64{32, 40, 48} {
+		log[0].Begun.Config.Earlier = append(log[0].Begun.Config.Earlier,
+			tune.Earlier{Values: point(units), Metrics: map[string]float64{"acc": 0.5, "size": 1}, Study: study})
+	}
+	dir := leave(t, map[string]string{"study/log.jsonl": lines(t, log)})
+	for studies, want := range map[Studies]map[int64]int{
+		OneStudy:   {16: 0},
+		AllStudies: {16: 1, 32: 2, 40: 3, 48: 4},
+	} {
+		c := units()
+		if err := learnFrom(dir, studies, &c); err != nil {
+			t.Fatal(err)
+		}
+		got := map[int64]int{}
+		for _, e := range c.Earlier {
+			of, _ := e.Values.Lookup("units")
+			got[of.(int64)] = e.Study
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("numbers of studies by units (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestOfEachOlderStudyAsMuchIsKeptAsIsLearnedFrom(t *testing.T) {
+	t.Parallel()
+	var older []tune.Earlier
+	for study := range 12 {
+		for n := range 250 {
+			older = append(older, tune.Earlier{Metrics: map[string]float64{"acc": float64(250 - n)}, Study: 3 * study})
+		}
+	}
+	kept := numbered(older)
+	count, best := map[int]int{}, map[int]float64{}
+	for _, e := range kept {
+		count[e.Study]++
+		best[e.Study] = max(best[e.Study], e.Metrics["acc"])
+	}
+	if len(count) != suggest.MostSources {
+		t.Errorf("expected %d studies, got %d", suggest.MostSources, len(count))
+	}
+	for study := 1; study <= suggest.MostSources; study++ {
+		if count[study] != suggest.MostOfEachSource || best[study] != 250 {
+			t.Errorf("study %d: expected %d trials with the best, got %d with %v as the best", study, suggest.MostOfEachSource, count[study], best[study])
 		}
 	}
 }
@@ -134,7 +190,7 @@ func TestASearchLearnsFromTrialsOfTheLargestBudget(t *testing.T) {
 			"act": "tanh", "tuner/epochs": 3}, {"trial_id": "1", "score": 0.6, "units": 16, "act": "tanh", "tuner/epochs": 3.0}]`},
 	} {
 		c := units()
-		if err := learnFrom(leave(t, files), &c); err != nil {
+		if err := learnFrom(leave(t, files), OneStudy, &c); err != nil {
 			t.Fatal(err)
 		}
 		var learned []any
@@ -178,7 +234,7 @@ func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
 		"a nested one": {map[string]string{resultsFile: `[{"units": [1]}]`}, resultsFile},
 	} {
 		c := units()
-		if err := learnFrom(leave(t, tc.files), &c); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if err := learnFrom(leave(t, tc.files), OneStudy, &c); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
 	}
@@ -200,7 +256,7 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 		log = append(log, tune.Entry{Space: found})
 	}
 	c := units()
-	if err := learnFrom(leave(t, map[string]string{"study/log.jsonl": lines(t, log)}), &c); err != nil || len(c.Earlier) != 1 {
+	if err := learnFrom(leave(t, map[string]string{"study/log.jsonl": lines(t, log)}), OneStudy, &c); err != nil || len(c.Earlier) != 1 {
 		t.Errorf("%d trials, %v", len(c.Earlier), err)
 	}
 }
@@ -219,7 +275,7 @@ func TestNoMoreIsLearnedFromThanAMessageHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := learnFrom(leave(t, map[string]string{resultsFile: string(text)}), &c); err != nil {
+	if err := learnFrom(leave(t, map[string]string{resultsFile: string(text)}), OneStudy, &c); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := (tune.Entry{Begun: &tune.Begun{Config: c}}).Bytes(); err != nil || len(c.Earlier) < 50 {
