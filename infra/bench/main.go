@@ -14,6 +14,7 @@
 //	sgemm.go     sgemm: products of matrices, compared with OpenBLAS
 //	tune.go      tune: suggestions, compared with KerasTuner and Optuna (package quality)
 //	tables.go    tables: suggestions on tables of real trainings, compared with more peers
+//	transfer.go  transfer: searches that know older studies, compared with those that know none
 //	record.go    runs of peers that are kept, since they take hours
 //	gotest.go    files, input and trace: benchmarks of the packages that they measure
 package main
@@ -85,7 +86,7 @@ type bench struct {
 func parts() []part {
 	return []part{
 		sizePart(), readyPart(), coldPart(), childPart(), walkPart(), dispatchPart(), noopPart(), recoverPart(), tracePart(),
-		filesPart(), tfxPart(), tunePart(), tablesPart(false), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
+		filesPart(), tfxPart(), tunePart(), tablesPart(false), transferPart(), searchPart(), studyPart(), computePart(), inputPart(), sgemmPart(),
 	}
 }
 

@@ -49,7 +49,7 @@ func beginning(n int) int {
 }
 
 // enough is how many observations determine a kernel as well as any larger number.
-const enough = 300
+const enough = 200
 
 // thin keeps at most enough of the first observations, evenly.
 func thin(points gp.Points, y []float64) (gp.Points, []float64) {

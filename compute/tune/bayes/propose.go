@@ -149,10 +149,10 @@ func near(a, b []float64) bool {
 }
 
 const (
-	most = 1500 // observations that a model is made from: its time grows with their square
+	most = 400 // observations that a model is made from: its time grows with their square
 	// Observations that are dropped at a time, so that most models are the previous one plus a
 	// point.
-	steps = 100
+	steps = 50
 	cream = 100 // of those that are dropped, the best stay
 )
 

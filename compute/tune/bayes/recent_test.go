@@ -38,12 +38,12 @@ func TestOfVeryManyTheBestAndTheNewestStay(t *testing.T) {
 		if a, b := best(kept), best(given); a != b && !math.IsNaN(b) {
 			t.Fatalf("of %d, the best, %v, is not kept: %v", len(all), b, a)
 		}
-		newest := min(len(all), 1000)
+		newest := min(len(all), most-steps-cream)
 		if !slices.EqualFunc(kept[len(kept)-newest:], given[len(given)-newest:], equal) {
 			t.Fatalf("of %d, not all of the newest are kept", len(all))
 		}
 	}
-	if before, after := scores(recent(all[:2950])), scores(recent(all[:2951])); !slices.EqualFunc(before, after[:len(before)], equal) {
+	if before, after := scores(recent(all[:most+40*steps+1])), scores(recent(all[:most+40*steps+2])); !slices.EqualFunc(before, after[:len(before)], equal) {
 		t.Error("one more changes what was there before")
 	}
 }

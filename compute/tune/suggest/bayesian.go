@@ -41,8 +41,8 @@ func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 // spares is how many points of the sequence are examined for one that was not tried.
 const spares = 8
 
-// startUp is the default number of results before a model is fitted.
-const startUp = 10
+// startUp is the default number of results before there is a model.
+const startUp = 5
 
 // initialPoints returns how many results are needed before there is a model: the config's number,
 // else rule.
