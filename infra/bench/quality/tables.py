@@ -3,7 +3,7 @@
     tables.py export DIR NAME...   writes DIR/NAME.jsonl for each name
     tables.py serve NAME           answers for a function of BBOB, as Serve in serve.go does
 
-A file begins with a line {"name": ..., "source": ..., "space": [KerasTuner's parameters]}. That of a table goes on with
+A file begins with a line {"name": ..., "source": ..., "space": [KerasTuner's parameters]}. That of a table has, from there,
 one value a line: the index of the last parameter changes fastest. A function of BBOB has no values but "best" and
 "median" in the first line, and is served. Less is better in all of them.
 """
