@@ -44,7 +44,8 @@ func TestEqualValuesShareTheirRanks(t *testing.T) {
 func TestTheCriticalDifferenceIsDemsars(t *testing.T) {
 	t.Parallel()
 	for k, want := range map[int]float64{2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 10: 3.164} {
-		if got := nemenyi(k); math.Abs(got-want) > 0.001 { // the table has three digits, not all rounded
+		// The table has three digits, not all rounded.
+		if got := nemenyi(k); math.Abs(got-want) > 0.001 {
 			t.Errorf("critical value of %d is %v, expected %v", k, got, want)
 		}
 	}
