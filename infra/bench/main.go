@@ -47,7 +47,8 @@ func main() {
 // First arguments with which this program does something other than measure. A process of the
 // program is also a module (by module.ProgressEnv) and a worker (by holderEnv).
 const (
-	serveObjective = "objective"  // NAME [FILE]: evaluate a function, or a table, for a search in another process
+	// NAME [FILE]: evaluate a function, or a table, for a search in another process
+	serveObjective = "objective"
 	firstStep      = "first-step" // FILE: take one training step and print its loss
 	recordPeers    = "record"     // run peers again, for -part tune and tables
 )

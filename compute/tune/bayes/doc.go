@@ -3,10 +3,10 @@
 // is the values with the greatest expected improvement.
 //
 // Choices, each tried by itself on the problems of `task bench:tables`: results before there is a
-// model, 5 instead of 10, halve the regret after 20 trials and change nothing after 100. A fourth of
-// the trials distrusts the model (see Search.doubt): without it, or with an eighth, differences are
-// within the noise, and searches that are caught at a local minimum stay there. Numbers with steps
-// and choices of numbers are ordered, and have the places of their values in the kernel; the
+// model, 5 instead of 10, halve the regret after 20 trials and change nothing after 100. A fourth
+// of the trials distrusts the model (see Search.doubt): without it, or with an eighth, differences
+// are within the noise, and searches that are caught at a local minimum stay there. Numbers with
+// steps and choices of numbers are ordered, and have the places of their values in the kernel; the
 // distance of two choices without an order is 0 or 1 (Hutter et al. 2011), with a length scale of
 // its own. Length scales have a prior that grows with the number of dimensions (arXiv:2402.02229).
 // The worse half of the results is compressed, instead of a power transform of all of them (HEBO,

@@ -79,7 +79,8 @@ func sourceOf(c cube, study []Seen) (*gp.Predictor, error) {
 // less than 0. The correlation is Kendall's τ-a: a pair whose predictions or results are equal
 // counts for nothing.
 //
-//	max(0, τ - √(2 (2n+5) / (9n (n-1)))),  τ = (pairs in order - pairs out of order) / (n (n-1) / 2)
+//	max(0, τ - √(2 (2n+5) / (9n (n-1))))
+//	τ = (pairs in order - pairs out of order) / (n (n-1) / 2)
 func Agreement(predicted, results []float64) float64 {
 	sum := 0
 	for i := range results {

@@ -164,7 +164,8 @@ func TestTPETakesNoFailureForGood(t *testing.T) {
 
 func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 	t.Parallel()
-	// The best values are next to those that fail, so that a search of the edge falls on both sides.
+	// The best values are next to those that fail, so that a search of the edge falls on both
+	// sides.
 	failed := lastHalf(t, tune.Failed, func(x float64) bool { return x <= 0.4 })
 	if failed > 15 { // random search has 18 of 30
 		t.Errorf("expected at most half of the last 30 trials to fail, got %v", failed)

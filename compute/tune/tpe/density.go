@@ -98,11 +98,11 @@ func (a Axis) kernels(n int, width func() float64) (around func(Cell) kernel, pr
 	return func(at Cell) kernel { return choice(a.Choices, int(at.Low), shared) }, evenly(a.Choices)
 }
 
-// width returns the deviation of the bells of axis a. With n for the points and the prior, d axes, and
-// s for the weighted standard deviation of the points together with one evenly spread over [0, 1],
-// it is four fifths of Scott's (1992). It is limited from above to that of s = 0.25, because points
-// in several clusters are not one wide bell, and from below to Bergstra's value, so that a few
-// points are not needles:
+// width returns the deviation of the bells of axis a. With n for the points and the prior, d axes,
+// and s for the weighted standard deviation of the points together with one evenly spread over [0,
+// 1], it is four fifths of Scott's (1992). It is limited from above to that of s = 0.25, because
+// points in several clusters are not one wide bell, and from below to Bergstra's value, so that a
+// few points are not needles:
 //
 //	max(min(0.8 s, 0.2) n^(-1/(d+4)), 1/(n+1))
 func width(a, axes int, points [][]Cell, weights []float64) float64 {

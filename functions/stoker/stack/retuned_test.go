@@ -24,7 +24,7 @@ tuner:
 }
 
 // A search is made if there is none yet, reused while its inputs stay the same, and made again,
-// using the results of the last one, on request.
+// using the results of the last one, or of all before it, on request.
 func TestARunIsTunedWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	const changed = "  when: changed\n  study: {algorithm: random, max_trials: 3}\n"
@@ -59,6 +59,12 @@ func TestARunIsTunedWhenItIsDue(t *testing.T) {
 	log := fileOf(t, learned.Study, "study/log.jsonl")
 	begun, _, _ := strings.Cut(log, "\n")
 	if strings.Count(begun, `"metrics"`) != 3 || strings.Count(fileOf(t, learned.Study, "tuner_results.json"), "trial_id") != 3 {
+		t.Errorf("it learned from %s", begun)
+	}
+	// Friday's search has itself learned from Thursday's.
+	all := run("saturday", retuned(11, "  when: always\n  study: {algorithm: tpe, max_trials: 3, from: all}\n"), false)
+	begun, _, _ = strings.Cut(fileOf(t, all.Study, "study/log.jsonl"), "\n")
+	if strings.Count(begun, `"study":1`) != 3 || strings.Count(begun, `"study":2`) != 3 || strings.Count(begun, `"metrics"`) != 6 {
 		t.Errorf("it learned from %s", begun)
 	}
 }

