@@ -27,6 +27,12 @@ type Options struct {
 	ShuffleBuffer int
 	Seed          uint64
 
+	// Only returns whether a record is read, by its number in the files in their order, from 0; nil:
+	// all are. The shuffle buffer, the batches and Skip know only these records, as if the others
+	// were not in the files. It is called in ascending order in each epoch, by one goroutine at a
+	// time.
+	Only func(record int64) bool
+
 	MaxRecord int // bytes of a record; 0 is tfrecord.CurrentLimit
 	// Limits the records of one batch, and those in the shuffle buffer; 0 is DefaultMaxBytes.
 	MaxBytes int64
@@ -107,8 +113,11 @@ func (r *Reader) start(epoch int) {
 	r.position = Position{Epoch: epoch}
 	r.ahead = readAhead(r.files, epoch, r.options.Epochs, r.options.MaxRecord)
 	r.records = r.ahead
+	if r.options.Only != nil {
+		r.records = &chosen{from: r.ahead, only: r.options.Only}
+	}
 	if r.options.ShuffleBuffer > 1 {
-		r.records = newShuffle(r.ahead, r.options.ShuffleBuffer, r.options.MaxBytes, r.options.Seed, epoch)
+		r.records = newShuffle(r.records, r.options.ShuffleBuffer, r.options.MaxBytes, r.options.Seed, epoch)
 	}
 }
 
