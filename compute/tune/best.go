@@ -7,20 +7,20 @@ import (
 )
 
 // Score returns the value by which a trial is judged, for the first objective: its best value over
-// the steps if they were reported, else its metric; false if it has none. Reports of failed tries
-// do not count.
+// the steps if they were reported, or with validation the last one (see Config.Judged), else its
+// metric; false if it has none. Reports of failed tries do not count.
 func (s *Study) Score(t *Trial) (float64, bool) {
 	if len(s.Config.Objectives) == 0 {
 		return 0, false
 	}
-	return s.Config.Objectives[0].score(t.Curves, t.Metrics)
+	return s.Config.scoreOf(s.Config.Objectives[0], t.Curves, t.Metrics)
 }
 
 // Scores returns a trial's scores for all objectives; NaN for those that it lacks.
 func (s *Study) Scores(t *Trial) []float64 {
 	scores := make([]float64, len(s.Config.Objectives))
 	for i, o := range s.Config.Objectives {
-		score, there := o.score(t.Curves, t.Metrics)
+		score, there := s.Config.scoreOf(o, t.Curves, t.Metrics)
 		if !there {
 			score = math.NaN()
 		}
@@ -46,10 +46,10 @@ func (s *Study) score(t *Trial) float64 {
 	return score
 }
 
-// score returns the best value of a curve, else the metric. Values that are not numbers don't
-// count.
-func (o Objective) score(curves map[string][]Point, metrics map[string]float64) (float64, bool) {
-	if p, there := o.Best(curves[o.Name]); there {
+// scoreOf returns the value by which a curve is judged, else the metric. Values that are not numbers
+// don't count.
+func (c Config) scoreOf(o Objective, curves map[string][]Point, metrics map[string]float64) (float64, bool) {
+	if p, there := c.Judged(o, curves[o.Name]); there {
 		return p.Value, true
 	}
 	value, there := metrics[o.Name]
@@ -68,8 +68,18 @@ func (s *Study) Feasible(t *Trial) bool {
 	return true
 }
 
+// folds returns how many folds a trial's score is the mean of; 0 in a study without validation.
+// Trials of more folds come first, whatever their scores: of many trials with one fold, the best is
+// the one whose fold was the easiest.
+func (s *Study) folds(t *Trial) int {
+	if s.Config.Validation.Folds == 0 {
+		return 0
+	}
+	return t.Step
+}
+
 // Best returns the completed trials that satisfy the constraints, the best first; of equal ones the
-// one that was begun first. With several objectives, those that no other trial dominates come
+// one that was begun first. With validation, trials of more folds are before those of fewer. With several objectives, those that no other trial dominates come
 // first, then those that only such trials dominate, and so on; each group is sorted by the first
 // objective.
 func (s *Study) Best() []*Trial {
@@ -89,12 +99,24 @@ func (s *Study) Pareto() []*Trial {
 	return fronts[0]
 }
 
-// fronts returns the judged trials in their order; with one objective all are in one front.
+// fronts returns the judged trials in their order; with one objective all of the same number of
+// folds are in one front.
 func (s *Study) fronts() (fronts [][]*Trial) {
-	sorted := s.sorted(s.judged())
-	if len(sorted) == 0 {
-		return nil
+	judged := s.judged()
+	slices.SortStableFunc(judged, func(a, b *Trial) int { return cmp.Compare(s.folds(b), s.folds(a)) })
+	for len(judged) > 0 {
+		n := 1
+		for n < len(judged) && s.folds(judged[n]) == s.folds(judged[0]) {
+			n++
+		}
+		fronts = append(fronts, s.frontsOf(slices.Clip(judged[:n]))...)
+		judged = judged[n:]
 	}
+	return fronts
+}
+
+func (s *Study) frontsOf(trials []*Trial) (fronts [][]*Trial) {
+	sorted := s.sorted(trials)
 	if len(s.Config.Objectives) == 1 {
 		return [][]*Trial{sorted}
 	}
@@ -126,7 +148,7 @@ func (s *Study) sorted(trials []*Trial) []*Trial {
 }
 
 // Leader returns the completed trial that satisfies the constraints and is best by the first
-// objective, of equal ones the one that was begun first; nil if there is none. Unlike Best its time
+// objective, with validation among those of the most folds, of equal ones the one that was begun first; nil if there is none. Unlike Best its time
 // does not grow with the study.
 func (s *Study) Leader() *Trial {
 	if s.leader == 0 {
@@ -145,6 +167,9 @@ func (s *Study) judged() (judged []*Trial) {
 }
 
 func (s *Study) compare(a, b *Trial) int {
+	if more := cmp.Compare(s.folds(b), s.folds(a)); more != 0 {
+		return more
+	}
 	better := s.Config.Objectives[0].Direction.Better
 	switch of, than := s.score(a), s.score(b); {
 	case better(of, than):
@@ -158,7 +183,7 @@ func (s *Study) compare(a, b *Trial) int {
 // Rivals reports whether a trial that is completed in this way satisfies the constraints, and none
 // before it is better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
-	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
+	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves, Step: e.Step}
 	best := s.Leader()
 	return s.Feasible(trial) && (best == nil || s.compare(best, trial) >= 0)
 }
@@ -166,7 +191,7 @@ func (s *Study) Rivals(e Ended) bool {
 // improves reports whether a trial that is completed in this way is better than all before it; with
 // several objectives, that none dominates it.
 func (s *Study) improves(e *Ended) bool {
-	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
+	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves, Step: e.Step}
 	if !s.Feasible(trial) {
 		return false
 	}
@@ -177,7 +202,7 @@ func (s *Study) improves(e *Ended) bool {
 	scores := s.Turned(trial)
 	return !slices.ContainsFunc(s.judged(), func(t *Trial) bool {
 		than := s.Turned(t)
-		return dominates(than, scores) || slices.Equal(than, scores)
+		return s.folds(t) > s.folds(trial) || s.folds(t) == s.folds(trial) && (dominates(than, scores) || slices.Equal(than, scores))
 	})
 }
 

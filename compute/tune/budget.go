@@ -17,7 +17,7 @@ func (s *Study) Due(now time.Time) *Finished {
 	switch best := s.Leader(); {
 	case s.failing >= c.MaxFailures:
 		return &Finished{Failing, fmt.Sprintf("%d trials in a row have failed, the last: %s", s.failing, s.LastFailure())}
-	case c.Goal != nil && best != nil && !c.Objectives[0].Direction.Better(*c.Goal, s.score(best)):
+	case c.Goal != nil && best != nil && s.folds(best) >= c.Folds() && !c.Objectives[0].Direction.Better(*c.Goal, s.score(best)):
 		return &Finished{GoalReached, fmt.Sprintf("trial %s: %s is %v", best.ID, c.Objectives[0].Name, s.score(best))}
 	case s.Remaining() == 0 && s.settled() && !c.Algorithm.HasEpochs():
 		return s.Over()

@@ -20,7 +20,9 @@ type Config struct {
 	Objectives []Objective `json:"objectives"`
 	Algorithm  Algorithm   `json:"algorithm"`
 	Stopping   Stopping    `json:"stopping,omitzero"`
-	Seed       int64       `json:"seed"`
+	// How trials are judged; its zero value: on evaluation data.
+	Validation Validation `json:"validation,omitzero"`
+	Seed       int64      `json:"seed"`
 
 	Parallel int `json:"parallel,omitempty"` // trials at once; default 1
 	// Trials to begin, without retries; Hyperband has a number of its own.
@@ -149,6 +151,58 @@ const (
 	Percentile = "percentile"
 )
 
+// Validation judges trials by folds of the training rows: a trial trains a model for each fold. After
+// each, it reports the means of the metrics over the folds that it has done, as those of the step
+// with the number of these folds. An epoch of an algorithm's budget is a fold.
+type Validation struct {
+	Folds int    `json:"folds,omitempty"` // MinFolds to MaxFolds
+	Order string `json:"order,omitempty"` // Forward; "": rows are divided at random
+}
+
+// Forward is the order of folds that train on earlier rows than they are judged by.
+const Forward = "forward"
+
+// The bounds of Validation.Folds.
+const (
+	MinFolds = 2
+	MaxFolds = 20
+)
+
+// String describes the validation, like "5 folds, forward"; "" if trials are judged on evaluation
+// data.
+func (v Validation) String() string {
+	switch {
+	case v.Folds == 0:
+		return ""
+	case v.Order == "":
+		return fmt.Sprintf("%d folds", v.Folds)
+	}
+	return fmt.Sprintf("%d folds, %s", v.Folds, v.Order)
+}
+
+// Folds returns how many folds a trial has at most; 0 without validation.
+func (c Config) Folds() int {
+	if c.Validation.Folds > 0 && c.Algorithm.HasEpochs() && c.Algorithm.MaxEpochs > 0 {
+		return c.Algorithm.MaxEpochs
+	}
+	return c.Validation.Folds
+}
+
+// Judged returns the point of a curve of an objective by which its trial is judged; false if no
+// value is a number. It is the best one, as in KerasTuner; with validation it is the last one,
+// because the best of the running means is that of the folds with most luck.
+func (c Config) Judged(o Objective, curve []Point) (point Point, there bool) {
+	if c.Validation.Folds == 0 {
+		return o.Best(curve)
+	}
+	for _, p := range curve {
+		if !math.IsNaN(p.Value) {
+			point, there = p, true
+		}
+	}
+	return point, there
+}
+
 // Earlier is a completed trial of an older study.
 type Earlier struct {
 	Values  space.Values       `json:"values"`
@@ -219,7 +273,9 @@ const (
 
 // Check returns what is wrong with a config, naming its first invalid field.
 func (c Config) Check() error {
-	for _, check := range []func() error{c.checkSpace, c.checkObjectives, c.Algorithm.check, c.Stopping.check, c.checkBounds, c.checkPoints} {
+	for _, check := range []func() error{
+		c.checkSpace, c.checkObjectives, c.checkValidation, c.budgeted().check, c.Stopping.check, c.checkBounds, c.checkPoints,
+	} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -267,6 +323,34 @@ func (c Config) checkObjectives() error {
 			return fmt.Errorf("objectives[%d]: %s: direction: expected %s or %s, got %q", i, o.Name, Min, Max, o.Direction)
 		}
 		names = append(names, o.Name)
+	}
+	return nil
+}
+
+// Check returns an error that names the first invalid field.
+func (v Validation) Check() error {
+	switch {
+	case v.Folds < MinFolds || v.Folds > MaxFolds:
+		return fmt.Errorf("validation.folds: expected %d to %d, got %d", MinFolds, MaxFolds, v.Folds)
+	case v.Order != "" && v.Order != Forward:
+		return fmt.Errorf("validation.order: expected %s, got %q", Forward, v.Order)
+	}
+	return nil
+}
+
+func (c Config) checkValidation() error {
+	v := c.Validation
+	if v == (Validation{}) {
+		return nil
+	}
+	if err := v.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Algorithm.HasEpochs() && c.Algorithm.MaxEpochs > v.Folds:
+		return fmt.Errorf("algorithm: max_epochs: an epoch is a fold, and %d is more than validation.folds, %d", c.Algorithm.MaxEpochs, v.Folds)
+	case c.Stopping.MinStep >= v.Folds:
+		return fmt.Errorf("stopping: min_step: a step is a fold, and %d is not less than validation.folds, %d: no trial would be stopped", c.Stopping.MinStep, v.Folds)
 	}
 	return nil
 }
@@ -341,7 +425,7 @@ func (s Stopping) check() error {
 // withDefaults fills in defaults. A search that nothing else ends has ten trials; grid and
 // Hyperband end by themselves.
 func (c Config) withDefaults() Config {
-	c.Algorithm = c.Algorithm.withDefaults()
+	c.Algorithm = c.budgeted().withDefaults()
 	c.Parallel = cmp.Or(c.Parallel, 1)
 	c.MaxFailures = cmp.Or(c.MaxFailures, defaultFailures)
 	ends := c.MaxTime > 0 || c.Patience > 0 || c.Algorithm.EndsByItself()
@@ -353,6 +437,16 @@ func (c Config) withDefaults() Config {
 		c.Stopping.Percentile = cmp.Or(c.Stopping.Percentile, defaultOfMedian)
 	}
 	return c
+}
+
+// budgeted returns the algorithm with the folds of a complete trial as its epochs, if it has epochs
+// and their number is not given.
+func (c Config) budgeted() Algorithm {
+	a := c.Algorithm
+	if a.HasEpochs() {
+		a.MaxEpochs = cmp.Or(a.MaxEpochs, c.Validation.Folds)
+	}
+	return a
 }
 
 func (a Algorithm) withDefaults() Algorithm {

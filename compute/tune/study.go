@@ -288,7 +288,7 @@ func (c Config) checkEnded(e Ended) error {
 		return fmt.Errorf("status: expected %s, %s, %s or %s, got %q", Completed, Failed, Infeasible, Invalid, e.Status)
 	}
 	for _, o := range c.Objectives {
-		if score, there := o.score(e.Curves, e.Metrics); !there {
+		if score, there := c.scoreOf(o, e.Curves, e.Metrics); !there {
 			return fmt.Errorf("metrics: %s: missing, and it is what the study is about", o.Name)
 		} else if math.IsNaN(score) || math.IsInf(score, 0) {
 			return fmt.Errorf("metrics: %s: expected a finite number, got %v", o.Name, score)

@@ -89,3 +89,19 @@ func TestTrialsOfSeveralObjectivesAreNotStopped(t *testing.T) {
 		t.Error("expected a trial of two objectives to go on")
 	}
 }
+
+// A running mean over two folds is compared with those of others over two: a lucky first fold saves
+// no trial, and an unlucky one ends none.
+func TestFoldsAreComparedByTheMeansUpToThem(t *testing.T) {
+	t.Parallel()
+	s, running := curves(t, tune.Stopping{Rule: "median"}, tune.Min, curve(1, 5, 1), curve(1, 4, 2), curve(1, 3, 3), curve(1, 2, 8), curve(1, 1, 9))
+	s.Config.Validation.Folds = 3
+	for _, c := range []struct {
+		now  []tune.Point
+		want bool
+	}{{curve(0.5, 3.1), true}, {curve(0.5, 3), false}, {curve(9, 3), false}, {curve(0.5, 0.4, 3.1), true}, {curve(0.5, 0.4, 3), false}} {
+		if got := suggest.Stop(s, running, c.now); got != c.want {
+			t.Errorf("%v is stopped: %t", c.now, got)
+		}
+	}
+}
