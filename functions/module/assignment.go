@@ -44,6 +44,10 @@ type Assignment struct {
 	// Trial is the trial to run; nil for other calls.
 	Trial *Trial `json:"trial,omitempty"`
 
+	// Validation is how the trials of a search are judged; nil: on EvalFiles. For builtin modules
+	// only, in the calls tune and trial.
+	Validation *Validation `json:"validation,omitempty"`
+
 	// Oracle is the service that gives trials to a KerasTuner process, in a tune whose trials
 	// several workers share; nil for other calls.
 	Oracle *Oracle `json:"oracle,omitempty"`
@@ -151,6 +155,15 @@ type Trial struct {
 	StopPath string `json:"stop_path,omitempty"`
 }
 
+// Validation judges a trial by folds of the rows of TrainFiles: the trial trains a model for each,
+// with TrainSteps steps, and reports the means of their metrics, with the number of folds done as the
+// step. Trial.From and Trial.Epochs count folds. See tune.Validation.
+type Validation struct {
+	Folds int    `json:"folds"`
+	Order string `json:"order,omitempty"`
+	Seed  int64  `json:"seed"` // of the study: all of its trials have the same folds
+}
+
 // Oracle is the service that gives the trials of a study to a module that searches with KerasTuner:
 // for TFX modules only. Such a tune sends the message "study" with its tuner's search space, then
 // runs trials until there are no more, and writes no files: the worker reports their result. A
@@ -211,6 +224,8 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("cluster: expected the addresses of %d workers, and which of them this is", a.Workers)
 	case (a.Call == CallTrial) != (a.Trial != nil):
 		return fmt.Errorf("trial: required for the call trial, and only for that call")
+	case a.Validation != nil && a.Call != CallTrial && a.Call != CallTune:
+		return fmt.Errorf("validation: only for the calls tune and trial")
 	}
 	return a.validatePaths()
 }

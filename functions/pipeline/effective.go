@@ -37,7 +37,13 @@ type effectiveTuner struct {
 
 type effectiveStudy struct {
 	Study
-	BestModel Switch `json:"best_model"`
+	BestModel  Switch               `json:"best_model"`
+	Validation *effectiveValidation `json:"validation,omitempty"`
+}
+
+type effectiveValidation struct {
+	Folds int    `json:"folds"`
+	Order string `json:"order"`
 }
 
 // Effective returns the pipeline as JSON with the value of every key that has an effect: defaults,
@@ -79,11 +85,17 @@ func (p Pipeline) effectiveTuner() *effectiveTuner {
 	}
 	t.TrainArgs, t.EvalArgs, t.Resources = &search.TrainArgs, &search.EvalArgs, &search.Resources
 	t.CustomConfig = search.CustomConfig
+	if search.Validated() {
+		t.EvalArgs = nil // not read
+	}
 	t.MaxAttempts, t.MaxCrashes, t.MaxLost = search.MaxAttempts, search.MaxCrashes, cmp.Or(search.MaxLost, DefaultMaxLost)
 	if search.Study == nil {
 		return &t
 	}
 	t.Study = &effectiveStudy{Study: *search.Study, BestModel: search.Study.BestModel}
+	if v := search.Study.Validation; v != nil {
+		t.Study.Validation = &effectiveValidation{v.Folds, cmp.Or(v.Order, FoldsRandom)}
+	}
 	t.Study.Objective = slices.Clone(t.Study.Objective)
 	for i, o := range t.Study.Objective {
 		if direction, known := tune.DirectionOf(o.Name); o.Direction == "" && known {

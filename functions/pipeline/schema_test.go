@@ -60,6 +60,7 @@ func TestTheTagsAllowTheValuesOfTheConstants(t *testing.T) {
 		{pipeline.Concurrency{}, "Newest", []string{pipeline.NewestQueue, pipeline.NewestSupersede}},
 		{pipeline.Algorithm{}, "Acquisition", []string{tune.LogEI, tune.UCB}},
 		{pipeline.Objective{}, "Direction", []string{string(tune.Min), string(tune.Max)}},
+		{pipeline.Validation{}, "Order", []string{pipeline.FoldsRandom, pipeline.FoldsForward}},
 		{pipeline.Stopping{}, "Rule", []string{tune.Median, tune.Percentile, pipeline.StoppingNone}},
 		{module.Source{}, "Keras", []string{module.KerasAuto, module.Keras2, module.Keras3}},
 		{module.Source{}, "Autograph", []string{module.AutographUser, module.AutographAll}},
@@ -67,6 +68,9 @@ func TestTheTagsAllowTheValuesOfTheConstants(t *testing.T) {
 		if tag, want := tagOf(t, test.of, test.field), "enum="+strings.Join(test.words, ",enum=")+","; !strings.HasPrefix(tag, want) {
 			t.Errorf("the tag of %T.%s is %s, want %s", test.of, test.field, tag, want)
 		}
+	}
+	if tag, want := tagOf(t, pipeline.Validation{}, "Folds"), fmt.Sprintf("minimum=%d,maximum=%d,", tune.MinFolds, tune.MaxFolds); !strings.Contains(tag, want) {
+		t.Errorf("the tag of Folds is %s, want %s", tag, want)
 	}
 	if tag, want := tagOf(t, pipeline.Resources{}, "Workers"), fmt.Sprintf("maximum=%d,", module.MaxWorkers); !strings.Contains(tag, want) {
 		t.Errorf("the tag of Workers is %s, want %s", tag, want)
@@ -94,6 +98,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off, model: saved_model}\n",
 		"pipeline: p\nmodule: m.py\ntrainer: {exports: [onnx, {format: tflite, required: true}], resources: {workers: 2}}\n",
 		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n", wholeStudy, wordyStudy,
+		"pipeline: p\nmodule: builtin:dnn\ntuner: {when: always, study: {validation: {folds: 5, order: forward}}}\n",
 		"pipeline: p\nmodule: m\ntuner: {when: changed}\n", "pipeline: p\nmodule: m\ntuner: {when: 'every: 1d12h'}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
@@ -112,6 +117,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
 		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {when: {every: 7}}\n", head + "tuner: {when: sometimes}\n",
 		study + "{algorithm: bohbb}\n", study + "{algorithm: {factor: 1}}\n", study + "{objective: {direction: min}}\n", study + "{objective: [{name: a, direction: up}]}\n",
+		study + "{validation: {order: forward}}\n", study + "{validation: {folds: 1}}\n", study + "{validation: {folds: 21}}\n", study + "{validation: {folds: 5, order: backward}}\n",
 		study + "{stopping: mean}\n", study + "{stopping: {percentile: 101}}\n", study + "{constraints: [{max: 1}]}\n", study + "{max_trials: 0}\n",
 		study + "{max_retries_per_trial: -1}\n", study + "{from: newest}\n", study + "{best_model: maybe}\n", study + "{points: {units: 1}}\n",
 		head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {model: pickle}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",

@@ -17,6 +17,7 @@ type Study struct {
 	Algorithm   *Algorithm       `json:"algorithm,omitempty" jsonschema:"description=How the next trial is chosen. Default: the module's; bayesian for builtin modules"`
 	Objective   Objectives       `json:"objective,omitempty" jsonschema:"description=Metric by which trials are compared\\, or a list of metrics\\, of which the Pareto set is searched for. Default: the module's; accuracy\\, auc or rmse for builtin modules"`
 	Constraints []Constraint     `json:"constraints,omitempty" jsonschema:"description=Bounds of metrics. A trial that violates one is never the best. Default: none"`
+	Validation  *Validation      `json:"validation,omitempty" jsonschema:"description=Judges trials of a builtin module by folds of the rows of train_args.splits\\, and not on the splits of eval_args. Default: on those splits"`
 	Stopping    *Stopping        `json:"stopping,omitempty" jsonschema:"description=Ends trials that do worse than others did at the same step. Default: the module's"`
 	MaxTrials   int              `json:"max_trials,omitempty" jsonschema:"minimum=1,description=Number of trials that are started\\, without retries. Default: the module's; 20 for builtin modules"`
 	MaxTime     Duration         `json:"max_time,omitempty" jsonschema:"description=Duration of the search\\, after which running trials are stopped and the best result so far counts. Default: no limit"`
@@ -45,7 +46,7 @@ func (s *Study) LearnsFromLast() bool {
 // Algorithm selects the next trial. In a file a string stands for its name.
 type Algorithm struct {
 	Name          string  `json:"name,omitempty" jsonschema:"description=Name of the algorithm. Default: the module's"`
-	MaxEpochs     int     `json:"max_epochs,omitempty" jsonschema:"minimum=1,description=Epochs of a complete trial of hyperband\\, bohb and asha. A trial of fewer epochs has its share of num_steps. Default: 100"`
+	MaxEpochs     int     `json:"max_epochs,omitempty" jsonschema:"minimum=1,description=Epochs of a complete trial of hyperband\\, bohb and asha. A trial of fewer epochs has its share of num_steps. With validation an epoch is a fold. Default: 100\\, or the number of folds"`
 	MinEpochs     int     `json:"min_epochs,omitempty" jsonschema:"minimum=1,description=Epochs of the first rung of asha. Default: 1"`
 	Factor        int     `json:"factor,omitempty" jsonschema:"minimum=2,description=One in this many trials of hyperband\\, bohb and asha continues. Default: 3\\, of asha 4"`
 	Iterations    int     `json:"iterations,omitempty" jsonschema:"minimum=1,description=Repetitions of the schedule of hyperband and bohb. Default: 1"`
@@ -70,6 +71,18 @@ type Constraint struct {
 	Max  *float64 `json:"max,omitempty" jsonschema:"description=Largest allowed value. Default: none"`
 	Min  *float64 `json:"min,omitempty" jsonschema:"description=Smallest allowed value. Default: none"`
 }
+
+// Validation divides the rows of the training data into folds.
+type Validation struct {
+	Folds int    `json:"folds" jsonschema:"required,minimum=2,maximum=20,description=Number of folds\\, for each of which a trial trains a model"`
+	Order string `json:"order,omitempty" jsonschema:"enum=random,enum=forward,description=random: each model is judged by the rows of one fold and trained on all others. forward: the rows are parts in the order of the files\\, and each model is judged by the part that follows those that it is trained on. Default: random"`
+}
+
+// Validation.Order. FoldsRandom is the default, and is left out.
+const (
+	FoldsRandom  = "random"
+	FoldsForward = tune.Forward
+)
 
 // Stopping ends trials early if they do worse than others. In a file a string stands for its rule.
 type Stopping struct {
@@ -150,6 +163,40 @@ func (r *report) study(s *Study) {
 	r.points(key+"points", s.Points)
 	if s.From != "" && !s.LearnsFromLast() && !strings.HasPrefix(s.From, "s3://") {
 		r.add(key+"from", "expected latest, all or an address like s3://bucket/results, got %q", shorten(s.From))
+	}
+}
+
+// validation reports settings of a search that don't fit its folds.
+func (r *report) validation(p Pipeline) {
+	const study, key = "tuner.study.", "tuner.study.validation"
+	s := p.Tuner.Study
+	if s == nil || s.Validation == nil {
+		return
+	}
+	folds := s.Validation.Folds
+	switch {
+	case !p.Module.IsBuiltin() && p.Module.Path != "":
+		r.add(key, "only builtin modules train a model for each fold, and %s reads its files itself: remove this key, and divide the rows in the module", shorten(p.Module.Path))
+	case folds == 0:
+		r.add(key+".folds", "missing, expected a number of folds")
+	}
+	if r.blames(key) || r.blames(key+".folds") {
+		return
+	}
+	if bool(s.BestModel) {
+		r.add(study+"best_model", "a trial with validation trains a model for each fold, and none on all rows: expected off")
+	}
+	if p.Tuner.EvalArgs != nil {
+		r.add("tuner.eval_args", "has no effect with tuner.study.validation: trials are judged by all rows of a fold")
+	}
+	if a := s.Algorithm; a != nil && a.MaxEpochs > folds {
+		r.add(study+"algorithm.max_epochs", "an epoch is a fold: expected at most validation.folds, %d, got %d", folds, a.MaxEpochs)
+	}
+	if a := s.Algorithm; a != nil && a.MinEpochs > folds {
+		r.add(study+"algorithm.min_epochs", "an epoch is a fold: expected at most validation.folds, %d, got %d", folds, a.MinEpochs)
+	}
+	if stopping := s.Stopping; stopping != nil && stopping.MinStep >= folds {
+		r.add(study+"stopping.min_step", "a step is a fold: expected less than validation.folds, %d, got %d: no trial would be stopped", folds, stopping.MinStep)
 	}
 }
 

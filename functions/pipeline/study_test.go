@@ -157,3 +157,49 @@ func TestABadStudyNamesLineColumnAndKey(t *testing.T) {
 		}
 	}
 }
+
+// Trials of a search with validation read no split for evaluation, and the order random is none.
+func TestAValidationIsPartOfTheStudy(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: builtin:dnn\ntrainer: {eval_args: {num_steps: 5, splits: [test]}}\ntuner: {when: always, study: {validation: "
+	random, forward := parse(t, head+"{folds: 5, order: random}}}\n"), parse(t, head+"{folds: 5, order: forward}}}\n")
+	if canonical(t, random) != canonical(t, parse(t, head+"{folds: 5}}}\n")) || canonical(t, random) == canonical(t, forward) {
+		t.Errorf("canonical forms are\n%s\n%s", canonical(t, random), canonical(t, forward))
+	}
+	if s := forward.Search(); !s.Validated() || s.EvalArgs.NumSteps != 0 || len(s.EvalArgs.Splits) != 0 || s.Study.Validation.Order != pipeline.FoldsForward {
+		t.Errorf("searches with %+v", s)
+	}
+	shown := effective(t, head+"{folds: 5}}}\n")
+	_, tuner, _ := strings.Cut(shown, `"tuner":`)
+	if !strings.Contains(tuner, `"validation":{"folds":5,"order":"random"}`) || strings.Contains(tuner, "eval_args") {
+		t.Errorf("shown as %s", tuner)
+	}
+}
+
+func TestABadValidationNamesItsKey(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"builtin:dnn {validation: {folds: 1}}":                                              "tuner.study.validation.folds: expected 2 to 20, got 1",
+		"builtin:dnn {validation: {folds: 21}}":                                             "tuner.study.validation.folds: expected 2 to 20, got 21",
+		"builtin:dnn {validation: {}}":                                                      "tuner.study.validation.folds: missing, expected a number of folds",
+		"builtin:dnn {validation: {order: forward}}":                                        "tuner.study.validation.folds: missing, expected a number of folds",
+		"builtin:dnn {validation: {folds: 5, order: backward}}":                             `tuner.study.validation.order: expected one of random, forward, got "backward"`,
+		"./m.py {validation: {folds: 5}}":                                                   "tuner.study.validation: only builtin modules train a model for each fold, and ./m.py reads its files itself: remove this key, and divide the rows in the module",
+		"./gomodule {validation: {folds: 5}}":                                               "tuner.study.validation: only builtin modules train a model for each fold",
+		"builtin:dnn {validation: {folds: 5}, best_model: on}":                              "tuner.study.best_model: a trial with validation trains a model for each fold, and none on all rows: expected off",
+		"builtin:dnn {validation: {folds: 5}} {num_steps: 3}":                               "tuner.eval_args: has no effect with tuner.study.validation: trials are judged by all rows of a fold",
+		"builtin:dnn {validation: {folds: 5}, algorithm: {name: hyperband, max_epochs: 6}}": "tuner.study.algorithm.max_epochs: an epoch is a fold: expected at most validation.folds, 5, got 6",
+		"builtin:dnn {validation: {folds: 5}, algorithm: {name: asha, min_epochs: 6}}":      "tuner.study.algorithm.min_epochs: an epoch is a fold: expected at most validation.folds, 5, got 6",
+		"builtin:dnn {validation: {folds: 5}, stopping: {rule: median, min_step: 5}}":       "tuner.study.stopping.min_step: a step is a fold: expected less than validation.folds, 5, got 5: no trial would be stopped",
+	} {
+		module, study, _ := strings.Cut(text, " ")
+		study, eval, given := strings.Cut(study, "} {num")
+		if given {
+			study, eval = study+"}", ", eval_args: {num"+eval
+		}
+		_, err := pipeline.Parse("p.yaml", []byte("pipeline: p\nmodule: "+module+"\ntuner: {when: always, study: "+study+eval+"}\n"))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > 0 {
+			t.Errorf("%s: error is %v, want %s", text, err, want)
+		}
+	}
+}

@@ -43,7 +43,7 @@ const (
 // Search is the search for a run's hyperparameters, with every value set.
 type Search struct {
 	TrainArgs    Args
-	EvalArgs     Args
+	EvalArgs     Args // empty if the search is validated
 	TuneArgs     TuneArgs
 	Study        *Study // nil: the module decides
 	CustomConfig map[string]any
@@ -53,6 +53,10 @@ type Search struct {
 	MaxLost      int // 0: the worker's default
 	Seed         int64
 }
+
+// Validated reports whether trials are judged by folds of the training rows. No split is read for
+// evaluation then.
+func (s Search) Validated() bool { return s.Study != nil && s.Study.Validation != nil }
 
 // AwaitsTuning reports whether a run's training waits for the result of its tuning, be it
 // hyperparameters or a failure.
@@ -87,6 +91,9 @@ func (p Pipeline) Search() Search {
 	if tuner.Study != nil && tuner.Study.Seed != nil {
 		s.Seed = *tuner.Study.Seed
 	}
+	if s.Validated() {
+		s.EvalArgs = Args{}
+	}
 	s.Resources.alone()
 	return s
 }
@@ -107,6 +114,9 @@ func (t Tuner) DriftAllowed() float64 {
 // infer sets the values that follow from other keys. The splits are the trainer's.
 func (t *Tuner) infer(trainer Trainer) {
 	t.OnFailed = cmp.Or(t.OnFailed, OnFailedLatest)
+	if s := t.Study; s != nil && s.Validation != nil && s.Validation.Order == FoldsRandom {
+		s.Validation.Order = ""
+	}
 	if t.TrainArgs != nil && len(t.TrainArgs.Splits) == 0 {
 		t.TrainArgs.Splits = trainer.TrainArgs.Splits
 	}
@@ -164,6 +174,7 @@ func (r *report) search(p Pipeline) {
 	if t.Study != nil {
 		r.study(t.Study)
 	}
+	r.validation(p)
 }
 
 // When is the condition for a search for hyperparameters: one of the constants below, or "every:

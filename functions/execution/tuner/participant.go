@@ -78,6 +78,10 @@ func baseOf(ctx context.Context, a *execution.Attempt) (module.Assignment, error
 	base, err := a.Assignment(ctx, search.TrainArgs, search.EvalArgs)
 	base.Call = module.CallTrial
 	base.CustomConfig = search.CustomConfig
+	if search.Validated() {
+		v := search.Study.Validation
+		base.Validation = &module.Validation{Folds: v.Folds, Order: v.Order}
+	}
 	base.Strategy = search.Resources.Strategy
 	base.Seed, base.Deterministic = search.Seed, bool(a.Execution.Spec.Trainer.Deterministic)
 	return base, err

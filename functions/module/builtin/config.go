@@ -166,6 +166,24 @@ func Metrics(customConfig map[string]any) []string {
 	return append(metrics, "example_count", "train_loss")
 }
 
+// deviation ends the name of the standard deviation of a metric between folds.
+const deviation = "_std"
+
+// ValidationMetrics returns the metrics that a trial with validation may report with a custom_config:
+// the means of the folds, and the standard deviations between them.
+func ValidationMetrics(customConfig map[string]any) (metrics []string) {
+	for _, metric := range Metrics(customConfig) {
+		switch metric {
+		case "train_loss":
+		case "example_count":
+			metrics = append(metrics, metric)
+		default:
+			metrics = append(metrics, metric, metric+deviation)
+		}
+	}
+	return metrics
+}
+
 // CheckSteps checks that a training with a custom_config that CheckConfig accepts ends. The error
 // names the keys.
 func CheckSteps(customConfig map[string]any, trainSteps int) error {

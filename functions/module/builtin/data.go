@@ -26,7 +26,8 @@ type data struct {
 	dataset
 	survey *survey
 
-	held *heldRows // evaluation rows of a trial; nil: not read yet
+	held  *heldRows     // evaluation rows of a trial; nil: not read yet
+	folds map[int]*data // of a trial that is judged by folds, those that it has come to
 }
 
 func newData(ctx context.Context, c config, a module.Assignment) (*data, error) {
@@ -79,6 +80,9 @@ func keyOf(c config, a module.Assignment) (string, error) {
 	fmt.Fprintf(&key, "%s %q %q %d %d %d %s %t %q %q", a.Trial.Study, c.Label, c.Task, c.NumClasses, c.EvalBatchSize, training.Steps(a.EvalSteps),
 		a.PayloadFormat, a.Transformed, a.SchemaPath, a.TransformGraphPath)
 	fmt.Fprintf(&key, " %q %q %q %v", c.Features, c.ExcludeFeatures, c.WeightColumn, c.ClassWeights == balanced)
+	if v := a.Validation; v != nil {
+		fmt.Fprintf(&key, " %d %q %d", v.Folds, v.Order, v.Seed)
+	}
 	files, err := example.Files(slices.Concat(a.TrainFiles, a.EvalFiles)...)
 	if err != nil {
 		return "", err
@@ -138,6 +142,7 @@ const maxHeldBytes = 64 << 20
 type heldRows struct {
 	batches []nn.Batch // nil: too many to hold
 	rows    int        // in one evaluation
+	most    int        // approximate limit of bytes to hold
 	open    func() (train.CloseSource, error)
 }
 
@@ -156,8 +161,16 @@ func (d *data) evaluation(ctx context.Context, c config, n network, a module.Ass
 
 // evaluationRows returns the evaluation rows, of which none is read yet.
 func (d *data) evaluationRows(c config, n network, a module.Assignment, log *slog.Logger) *heldRows {
-	return &heldRows{open: func() (train.CloseSource, error) {
-		r, err := d.open(example.Options{Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: log})
+	return d.heldRows(n, maxHeldBytes, func() example.Options {
+		return example.Options{Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: log}
+	})
+}
+
+// heldRows returns rows to be held, of which none is read yet. They are read with new options each
+// time.
+func (d *data) heldRows(n network, mostBytes int, options func() example.Options) *heldRows {
+	return &heldRows{most: mostBytes, open: func() (train.CloseSource, error) {
+		r, err := d.open(options())
 		if err != nil {
 			return nil, err
 		}
@@ -182,13 +195,13 @@ func (h *heldRows) read(ctx context.Context, most int) (err error) {
 			return err
 		}
 		h.rows += batch.Rows
-		if bytes <= maxHeldBytes {
+		if bytes <= h.most {
 			var size int
 			batch, size = copied(batch)
 			h.batches, bytes = append(h.batches, batch), bytes+size
 		}
 	}
-	if bytes > maxHeldBytes {
+	if bytes > h.most {
 		h.batches = nil
 	}
 	return nil

@@ -105,20 +105,12 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 		r.log.Warn("no row of the train split has a value of a feature that the schema names: is a column missing, or named differently?",
 			"features", strings.Join(empty, ", "))
 	}
-	n, err := servedNetwork(c, d, a)
+	if a.Trial != nil && a.Validation != nil {
+		return r.validateByFolds(ctx, name, c, d, a)
+	}
+	n, t, err := r.build(name, c, d, a)
 	if err != nil {
 		return err
-	}
-	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
-		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", d.survey.rows)
-	t, err := r.training(name, c, d, n, a)
-	if err != nil {
-		return err
-	}
-	if a.BaseModel != "" {
-		if err := t.WarmStart("base_model", a.BaseModel, d.graph, c.WarmStart); err != nil {
-			return err
-		}
 	}
 	if a.Trial != nil {
 		err = r.asTrial(ctx, t, c, d, n)
@@ -139,6 +131,22 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	}
 	r.report(module.Message{Type: module.MessageDone, Step: result.Steps, Metrics: result.Metrics})
 	return nil
+}
+
+// build builds the network, with the weights of the base model if there is one, and the configuration
+// of its training.
+func (r runner) build(name string, c config, d *data, a module.Assignment) (network, *training.Training, error) {
+	n, err := servedNetwork(c, d, a)
+	if err != nil {
+		return n, nil, err
+	}
+	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
+		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", d.survey.rows)
+	t, err := r.training(name, c, d, n, a)
+	if err == nil && a.BaseModel != "" {
+		err = t.WarmStart("base_model", a.BaseModel, d.graph, c.WarmStart)
+	}
+	return n, t, err
 }
 
 // servedNetwork returns a network that can be served, with the names of its classes if they are

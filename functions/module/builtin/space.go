@@ -342,12 +342,17 @@ func newStudy(ctx context.Context, name string, a module.Assignment) (tune.Confi
 	if err != nil {
 		return tune.Config{}, err
 	}
-	if len(a.EvalFiles) == 0 {
+	if len(a.EvalFiles) == 0 && a.Validation == nil {
 		return tune.Config{}, fmt.Errorf("%w: trials need evaluation data, and there is none", example.ErrInput)
 	}
 	d, err := newData(ctx, c, a)
 	if err != nil {
 		return tune.Config{}, err
+	}
+	if a.Validation != nil {
+		if _, err := foldsOf(*a.Validation, d.survey.rows); err != nil {
+			return tune.Config{}, err
+		}
 	}
 	g, err := newGoal(c, d.dataset, d.survey)
 	if err != nil {

@@ -38,15 +38,9 @@ func newSurvey(ctx context.Context, d dataset, patterns []string, countClasses b
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{filled: map[string]int64{}, numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
-	if countClasses {
-		s.classes = map[int64]float64{}
-	}
-	for _, f := range d.spec {
-		s.numbers[f.Name] = make([]moments, width(f))
-	}
+	s := emptySurvey(d, countClasses)
 	for _, file := range files {
-		if err := s.file(ctx, d, file); err != nil {
+		if err := s.read(ctx, d, example.Options{Patterns: []string{file}}, file); err != nil {
 			return nil, err
 		}
 	}
@@ -59,8 +53,35 @@ func newSurvey(ctx context.Context, d dataset, patterns []string, countClasses b
 	return s, nil
 }
 
-func (s *survey) file(ctx context.Context, d dataset, path string) (err error) {
-	r, err := d.open(example.Options{Patterns: []string{path}, BatchSize: surveyRows, Epochs: 1})
+func emptySurvey(d dataset, countClasses bool) *survey {
+	s := &survey{filled: map[string]int64{}, numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
+	if countClasses {
+		s.classes = map[int64]float64{}
+	}
+	for _, f := range d.spec {
+		s.numbers[f.Name] = make([]moments, width(f))
+	}
+	return s
+}
+
+// part returns the survey of some of the rows of s, by their number in the files. The labels are
+// those of all rows, so that the models of all parts have the same classes.
+func (s *survey) part(ctx context.Context, d dataset, patterns []string, only func(row int64) bool) (*survey, error) {
+	part := emptySurvey(d, s.classes != nil)
+	if err := part.read(ctx, d, example.Options{Patterns: patterns, Only: only}, ""); err != nil {
+		return nil, err
+	}
+	part.labels = s.labels
+	if d.weight.Name != "" && !(part.weight > 0) {
+		return nil, fmt.Errorf("%w: feature %q, the weight, is 0 in all rows to train on", example.ErrInput, d.weight.Name)
+	}
+	return part, nil
+}
+
+// read adds the rows of the files of o, which are at path.
+func (s *survey) read(ctx context.Context, d dataset, o example.Options, path string) (err error) {
+	o.BatchSize, o.Epochs = surveyRows, 1
+	r, err := d.open(o)
 	if err != nil {
 		return err
 	}

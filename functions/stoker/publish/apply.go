@@ -241,13 +241,17 @@ func checkBuiltinPipeline(file pipeline.File, spec pipeline.Pipeline) error {
 	if search.Study == nil {
 		return nil
 	}
+	measured := builtin.Metrics
+	if search.Validated() {
+		measured = builtin.ValidationMetrics
+	}
 	for i, objective := range search.Study.Objective {
-		if err := checkMetric(file, fmt.Sprintf("tuner.study.objective[%d]", i), spec.Module.Path, search.CustomConfig, objective.Name); err != nil {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.objective[%d]", i), spec.Module.Path, measured, search.CustomConfig, objective.Name); err != nil {
 			return err
 		}
 	}
 	for i, constraint := range search.Study.Constraints {
-		if err := checkMetric(file, fmt.Sprintf("tuner.study.constraints[%d]", i), spec.Module.Path, search.CustomConfig, constraint.Name); err != nil {
+		if err := checkMetric(file, fmt.Sprintf("tuner.study.constraints[%d]", i), spec.Module.Path, measured, search.CustomConfig, constraint.Name); err != nil {
 			return err
 		}
 	}
@@ -274,8 +278,8 @@ func checkBuiltinJob(file pipeline.File, part, name string, config map[string]an
 
 // checkMetric returns an error for a metric that a builtin module does not report for the task of
 // its custom_config.
-func checkMetric(file pipeline.File, key, name string, config map[string]any, metric string) error {
-	known := builtin.Metrics(config)
+func checkMetric(file pipeline.File, key, name string, measured func(config map[string]any) []string, config map[string]any, metric string) error {
+	known := measured(config)
 	if slices.Contains(known, metric) {
 		return nil
 	}
@@ -285,7 +289,7 @@ func checkMetric(file pipeline.File, key, name string, config map[string]any, me
 		hint = "; did you mean " + own + "?"
 	}
 	what := "no metric of that name"
-	if slices.Contains(builtin.Metrics(nil), metric) {
+	if slices.Contains(measured(nil), metric) {
 		what = "no such metric for the task of its custom_config"
 		hint = ""
 	}

@@ -31,7 +31,12 @@ func Assign(base module.Assignment, c tune.Config, trial *tune.Trial, dir string
 	if err != nil {
 		return assignment, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
 	}
-	assignment.TrainSteps = steps(assignment.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
+	if v := c.Validation; v.Folds > 0 {
+		// Each fold has all steps.
+		assignment.Validation = &module.Validation{Folds: v.Folds, Order: v.Order, Seed: c.Seed}
+	} else {
+		assignment.TrainSteps = steps(assignment.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
+	}
 	assignment.Trial = &module.Trial{
 		ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
 		Keep:     c.Algorithm.HasEpochs() && trial.Epochs < c.Algorithm.MaxEpochs,

@@ -87,6 +87,9 @@ func override(c *tune.Config, by pipeline.Study) error {
 	if by.Seed != nil {
 		c.Seed = *by.Seed
 	}
+	if by.Validation != nil {
+		c.Validation = tune.Validation{Folds: by.Validation.Folds, Order: by.Validation.Order}
+	}
 	points, err := pointsOf(c.Space, by.Points)
 	c.Points = append(points, c.Points...)
 	return err

@@ -77,8 +77,8 @@ func Completed(study tune.Study, trial string, c Curves, metrics map[string]floa
 			ended.Metrics[o.Name] = last
 		}
 	}
-	if best, there := objectives[0].Best(ended.Curves[objectives[0].Name]); there {
-		ended.Step = best.Step
+	if judged, there := study.Config.Judged(objectives[0], ended.Curves[objectives[0].Name]); there {
+		ended.Step = judged.Step
 	}
 	return ended
 }

@@ -26,6 +26,9 @@ func TestEveryKeyOfAPipelinesStudyReachesTheSearch(t *testing.T) {
 		if strings.HasPrefix(path, "Algorithm.") {
 			study.Algorithm = &pipeline.Algorithm{}
 		}
+		if strings.HasPrefix(path, "Validation.") {
+			study.Validation = &pipeline.Validation{}
+		}
 		if strings.HasPrefix(path, "Stopping.") {
 			study.Stopping = &pipeline.Stopping{}
 		}

@@ -66,11 +66,13 @@ func Early(study tune.Study, trial string, curves Curves) bool {
 	if len(curve) == 0 {
 		return false
 	}
-	return reached(study.Config, curve[len(curve)-1].Value) || suggest.Stop(&study, t, curve)
+	return reached(study.Config, curve[len(curve)-1]) || suggest.Stop(&study, t, curve)
 }
 
-func reached(c tune.Config, value float64) bool {
-	return c.Goal != nil && len(c.Constraints) == 0 && !c.Objectives[0].Direction.Better(*c.Goal, value)
+// reached reports whether a trial with this newest point is good enough; with validation only after
+// its last fold.
+func reached(c tune.Config, newest tune.Point) bool {
+	return c.Goal != nil && len(c.Constraints) == 0 && newest.Step >= c.Folds() && !c.Objectives[0].Direction.Better(*c.Goal, newest.Value)
 }
 
 // End asks the module to end the trial with the result that it has; over says that the study no

@@ -25,3 +25,22 @@ func TestATrialIsStoppedAtTheStepItCameTo(t *testing.T) {
 		t.Errorf("stopped at %d, best at %d; want both at 100", ended.Stopped, ended.Step)
 	}
 }
+
+// A goal that the first folds reach by luck does not end their trial: the mean over all folds has to
+// reach it.
+func TestAGoalDoesNotEndATrialBeforeItsLastFold(t *testing.T) {
+	t.Parallel()
+	goal := 0.5
+	config := tune.Config{Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}, Goal: &goal, Validation: tune.Validation{Folds: 3}}
+	study := tune.Study{Config: config, Trials: []*tune.Trial{{ID: "0000"}}}
+	for step, want := range map[int]bool{1: false, 2: false, 3: true} {
+		curves := Curves{"loss": {{Step: step, Value: 0.4}}}
+		if got := Early(study, "0000", curves); got != want {
+			t.Errorf("after %d folds the trial ends: %t", step, got)
+		}
+	}
+	ended := Completed(study, "0000", Curves{"loss": {{Step: 1, Value: 0.1}, {Step: 2, Value: 0.4}, {Step: 3, Value: 0.3}}}, map[string]float64{"loss": 0.3}, 0)
+	if ended.Step != 3 {
+		t.Errorf("the trial is judged by step %d", ended.Step)
+	}
+}
