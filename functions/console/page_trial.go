@@ -31,6 +31,7 @@ type trialView struct {
 	Row       report.Row
 	State     string
 	InWords   string
+	Folds     bool // a step of the trial is a fold
 	Scores    []nameValue
 	Rank      int
 	Scored    int
@@ -104,7 +105,7 @@ func (c *Console) trialView(r *http.Request) (view trialView, err error) {
 	row, t := d.Rows()[i], d.State.Study.Trials[i]
 	view = trialView{
 		Study: d.Name, StudyURL: link("/study", "pipeline", d.Name.Pipeline, "id", d.Name.ID), Row: row, State: string(d.Report.State(row)), InWords: d.Report.InWords(row),
-		Rank: d.Rank(row.Trial), Scored: d.Scored(), Message: mask.Text(runs.PlainText(row.Message)),
+		Folds: d.Report.Validation.Folds > 0, Rank: d.Rank(row.Trial), Scored: d.Scored(), Message: mask.Text(runs.PlainText(row.Message)),
 	}
 	if events.CheckName("worker", row.Worker) == nil {
 		view.WorkerURL = workerURL(row.Worker)

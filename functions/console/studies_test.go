@@ -346,6 +346,21 @@ func TestASecretParameterOfAStudyIsNotShown(t *testing.T) {
 	}
 }
 
+func TestAStudySaysWhichFoldsJudgeItsTrials(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	log := w.studyLog("f0", tune.Config{
+		Space: landscapeSpace[:1], Algorithm: tune.Algorithm{Name: tune.ASHA}, MaxTrials: 5, Objectives: []tune.Objective{{Name: "accuracy", Direction: tune.Max}},
+		Validation: tune.Validation{Folds: 5, Order: tune.Forward},
+	})
+	owner := tune.Owner{Job: "j", Attempt: "a"}
+	log.write(tune.Entry{Started: []tune.Started{{Trial: "0000", Suggestion: &tune.Suggestion{Values: space.Values{{Name: landscapeSpace[0].Name, Of: 0.01}}, Epochs: 4}, Owner: owner}}})
+	log.write(tune.Entry{Ended: &tune.Ended{Trial: "0000", Owner: owner, Status: tune.Completed, Step: 4, Metrics: map[string]float64{"accuracy": 0.5, "accuracy_std": 0.125}}})
+	study := "?pipeline=penguin&id=" + log.name.ID
+	w.sees("/study"+study, "<dt>Validation</dt><dd>5 folds, forward</dd>")
+	w.sees("/trial"+study+"&trial=0", "<dt>Folds done</dt><dd>4</dd>", "<dt>Folds</dt>", "accuracy_std")
+}
+
 func TestAStudyWithTwoObjectivesHasAFront(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

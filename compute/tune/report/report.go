@@ -16,6 +16,7 @@ import (
 type Report struct {
 	Algorithm  string           `json:"algorithm"`
 	Objectives []tune.Objective `json:"objectives"`
+	Validation tune.Validation  `json:"validation,omitzero"`
 	MaxTrials  int              `json:"max_trials,omitempty"`
 	Parallel   int              `json:"parallel,omitempty"`
 	Begun      time.Time        `json:"begun,omitzero"`
@@ -73,7 +74,8 @@ type Row struct {
 // Of returns the report of a study.
 func Of(s *tune.Study) Report {
 	r := Report{
-		Algorithm: s.Config.Algorithm.Name, Objectives: s.Config.Objectives, MaxTrials: s.Config.MaxTrials, Parallel: s.Config.Parallel,
+		Algorithm: s.Config.Algorithm.Name, Objectives: s.Config.Objectives, Validation: s.Config.Validation,
+		MaxTrials: s.Config.MaxTrials, Parallel: s.Config.Parallel,
 		Begun: s.Begun, Last: s.Last, Finished: s.Finished, Best: []string{}, Trials: []Row{},
 	}
 	if s.Entries > 0 {

@@ -43,7 +43,7 @@ func newStudiesShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show STUDY",
 		Annotations: app.Info{Role: access.Console, Output: app.Object, With: "STUDY",
-			Always: "study pipeline state algorithm objectives counts best trials", Optional: "max_trials parallel begun last finished",
+			Always: "study pipeline state algorithm objectives counts best trials", Optional: "validation max_trials parallel begun last finished",
 		}.Annotations(),
 		Short: "Show a study: its state and its trials",
 		Long: "Shows the state of a study. With --follow it continues until the study has ended: with a live table on a terminal, else with a line for\n" +
@@ -133,13 +133,17 @@ func trials(n int) string {
 	return fmt.Sprintf("%d trials", n)
 }
 
-// search describes the algorithm and the objective of the search.
+// search describes the algorithm and the objective of the search, and the folds that judge trials.
 func (d studyDetail) search() string {
 	var objectives []string
 	for _, o := range d.Objectives {
 		objectives = append(objectives, string(o.Direction)+" "+o.Name)
 	}
-	return d.Algorithm + ", " + strings.Join(objectives, ", ")
+	words := append([]string{d.Algorithm}, objectives...)
+	if folds := d.Validation.String(); folds != "" {
+		words = append(words, folds)
+	}
+	return strings.Join(words, ", ")
 }
 
 func (d studyDetail) counts() string {

@@ -90,6 +90,20 @@ func TestATableSaysWhyATrialFailedAndWhatWasPromoted(t *testing.T) {
 	}
 }
 
+func TestAStudyIsShownWithItsFolds(t *testing.T) {
+	t.Parallel()
+	s := bigStudy(t, 2)
+	if got := detailOf(s).search(); got != "random, min loss" {
+		t.Errorf("search %s", got)
+	}
+	for want, v := range map[string]tune.Validation{"random, min loss, 5 folds": {Folds: 5}, "random, min loss, 5 folds, forward": {Folds: 5, Order: tune.Forward}} {
+		s.Study.Config.Validation = v
+		if got := detailOf(s).search(); got != want {
+			t.Errorf("search %s, want %s", got, want)
+		}
+	}
+}
+
 func TestNothingRunsOfAStudyThatIsOver(t *testing.T) {
 	t.Parallel()
 	d := detailOf(bigStudy(t, 2))
