@@ -144,6 +144,9 @@
 // final names, and the training loss as train_loss. A trial whose loss is not finite has failed.
 // Trials of one study in one process survey their data once.
 //
+// With tuner.study.validation a trial trains a model for each fold of the rows of the train split,
+// and reports the means over the folds; the evaluation splits are not read. See foldTrial.
+//
 // # Base models
 //
 // If the assignment has a base model, training starts from its weights. The base model may be one
