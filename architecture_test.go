@@ -123,7 +123,7 @@ var rules = archtest.Rules{
 			"functions/runs/result compute/tf/skew compute/tf/warmstart",
 			TestImports: "compute/data/example compute/data/tfrecord compute/export compute/nn compute/tf/savedmodel compute/tf/graphtest events/bustest functions/runner/multihost functions/module/modelcheck/modelchecktest compute/export/onnx compute/tfevents functions/module/builtin"},
 		"functions/execution/tuner": {Imports: "compute/tf/drift compute/tune compute/tune/space events functions/execution functions/runner functions/module functions/module/modelcheck functions/runs/result " +
-			"functions/pipeline functions/runs/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb"},
+			"functions/pipeline functions/runs/studies functions/execution/tuner/oracle functions/execution/tuner/search functions/telemetry functions/worker storage", TestImports: "functions/module/modelcheck/modelchecktest functions/dispatch/join functions/execution/tuner/oracle/oraclepb functions/module/builtin"},
 		"functions/execution/tuner/search": {Imports: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/runner functions/module functions/pipeline"},
 		// The user at the other end of a connection.
 		"functions/internal/peer":          {TestImports: "functions/internal/peer/peertest"},

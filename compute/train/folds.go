@@ -11,10 +11,10 @@ import (
 // are divided differently.
 //
 // Without Forward, each run of Count consecutive rows has one row in each fold, in an order that
-// Seed and the run's number determine. A fold's model is trained on the rows of all other folds. The
-// sizes of folds differ by one row at most. Neither sorted rows nor rows that repeat in a period of
-// Count are divided unevenly, which they would be by the row's number alone; and a hash of the row
-// would give folds of different sizes.
+// Seed and the run's number determine. A fold's model is trained on the rows of all other folds.
+// The sizes of folds differ by one row at most. Neither sorted rows nor rows that repeat in a
+// period of Count are divided unevenly, which they would be by the row's number alone; and a hash
+// of the row would give folds of different sizes.
 //
 // With Forward, the rows are Count+1 consecutive parts, whose sizes differ by one row at most. The
 // model of fold i, from 0, is trained on the parts 0 to i, and judged on part i+1: never on a row
@@ -61,7 +61,8 @@ func (f Folds) Judges(fold int) func(row int64) bool {
 // start returns the first row of a part.
 func (f Folds) start(part int) int64 { return f.Rows * int64(part) / int64(f.Count+1) }
 
-// shuffled returns a function that returns the fold of a row. It keeps the order of one run of rows.
+// shuffled returns a function that returns the fold of a row. It keeps the order of one run of
+// rows.
 func (f Folds) shuffled() func(row int64) int {
 	count := int64(f.Count)
 	run, order := int64(-1), []int(nil)

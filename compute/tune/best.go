@@ -46,8 +46,8 @@ func (s *Study) score(t *Trial) float64 {
 	return score
 }
 
-// scoreOf returns the value by which a curve is judged, else the metric. Values that are not numbers
-// don't count.
+// scoreOf returns the value by which a curve is judged, else the metric. Values that are not
+// numbers don't count.
 func (c Config) scoreOf(o Objective, curves map[string][]Point, metrics map[string]float64) (float64, bool) {
 	if p, there := c.Judged(o, curves[o.Name]); there {
 		return p.Value, true
@@ -79,9 +79,9 @@ func (s *Study) folds(t *Trial) int {
 }
 
 // Best returns the completed trials that satisfy the constraints, the best first; of equal ones the
-// one that was begun first. With validation, trials of more folds are before those of fewer. With several objectives, those that no other trial dominates come
-// first, then those that only such trials dominate, and so on; each group is sorted by the first
-// objective.
+// one that was begun first. With validation, trials of more folds are before those of fewer. With
+// several objectives, those that no other trial dominates come first, then those that only such
+// trials dominate, and so on; each group is sorted by the first objective.
 func (s *Study) Best() []*Trial {
 	return slices.Concat(s.fronts()...)
 }
@@ -148,8 +148,8 @@ func (s *Study) sorted(trials []*Trial) []*Trial {
 }
 
 // Leader returns the completed trial that satisfies the constraints and is best by the first
-// objective, with validation among those of the most folds, of equal ones the one that was begun first; nil if there is none. Unlike Best its time
-// does not grow with the study.
+// objective, with validation among those of the most folds, of equal ones the one that was begun
+// first; nil if there is none. Unlike Best its time does not grow with the study.
 func (s *Study) Leader() *Trial {
 	if s.leader == 0 {
 		return nil

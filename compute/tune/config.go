@@ -151,9 +151,9 @@ const (
 	Percentile = "percentile"
 )
 
-// Validation judges trials by folds of the training rows: a trial trains a model for each fold. After
-// each, it reports the means of the metrics over the folds that it has done, as those of the step
-// with the number of these folds. An epoch of an algorithm's budget is a fold.
+// Validation judges trials by folds of the training rows: a trial trains a model for each fold.
+// After each, it reports the means of the metrics over the folds that it has done, as those of the
+// step with the number of these folds. An epoch of an algorithm's budget is a fold.
 type Validation struct {
 	Folds int    `json:"folds,omitempty"` // MinFolds to MaxFolds
 	Order string `json:"order,omitempty"` // Forward; "": rows are divided at random

@@ -156,8 +156,8 @@ type Trial struct {
 }
 
 // Validation judges a trial by folds of the rows of TrainFiles: the trial trains a model for each,
-// with TrainSteps steps, and reports the means of their metrics, with the number of folds done as the
-// step. Trial.From and Trial.Epochs count folds. See tune.Validation.
+// with TrainSteps steps, and reports the means of their metrics, with the number of folds done as
+// the step. Trial.From and Trial.Epochs count folds. See tune.Validation.
 type Validation struct {
 	Folds int    `json:"folds"`
 	Order string `json:"order,omitempty"`

@@ -17,7 +17,7 @@ type Study struct {
 	Algorithm   *Algorithm       `json:"algorithm,omitempty" jsonschema:"description=How the next trial is chosen. Default: the module's; bayesian for builtin modules"`
 	Objective   Objectives       `json:"objective,omitempty" jsonschema:"description=Metric by which trials are compared\\, or a list of metrics\\, of which the Pareto set is searched for. Default: the module's; accuracy\\, auc or rmse for builtin modules"`
 	Constraints []Constraint     `json:"constraints,omitempty" jsonschema:"description=Bounds of metrics. A trial that violates one is never the best. Default: none"`
-	Validation  *Validation      `json:"validation,omitempty" jsonschema:"description=Judges trials of a builtin module by folds of the rows of train_args.splits\\, and not on the splits of eval_args. Default: on those splits"`
+	Validation  *Validation      `json:"validation,omitempty" jsonschema:"description=Judges trials of a builtin module by folds of the rows of train_args.splits\\, and not on the splits of eval_args. Default: on the evaluation splits"`
 	Stopping    *Stopping        `json:"stopping,omitempty" jsonschema:"description=Ends trials that do worse than others did at the same step. Default: the module's"`
 	MaxTrials   int              `json:"max_trials,omitempty" jsonschema:"minimum=1,description=Number of trials that are started\\, without retries. Default: the module's; 20 for builtin modules"`
 	MaxTime     Duration         `json:"max_time,omitempty" jsonschema:"description=Duration of the search\\, after which running trials are stopped and the best result so far counts. Default: no limit"`

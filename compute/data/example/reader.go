@@ -27,10 +27,10 @@ type Options struct {
 	ShuffleBuffer int
 	Seed          uint64
 
-	// Only returns whether a record is read, by its number in the files in their order, from 0; nil:
-	// all are. The shuffle buffer, the batches and Skip know only these records, as if the others
-	// were not in the files. It is called in ascending order in each epoch, by one goroutine at a
-	// time.
+	// Only returns whether a record is read, by its number in the files in their order, from 0;
+	// nil: all are. The shuffle buffer, the batches and Skip know only these records, as if the
+	// others were not in the files. It is called in ascending order in each epoch, by one goroutine
+	// at a time.
 	Only func(record int64) bool
 
 	MaxRecord int // bytes of a record; 0 is tfrecord.CurrentLimit

@@ -48,8 +48,8 @@ func bests(s *tune.Study, but *tune.Trial, objective tune.Objective, step int) (
 	return values
 }
 
-// bestUpTo returns the value by which a curve up to a step is judged, negated if more is better; +Inf
-// if none is a number.
+// bestUpTo returns the value by which a curve up to a step is judged, negated if more is better;
+// +Inf if none is a number.
 func bestUpTo(c tune.Config, objective tune.Objective, curve []tune.Point, step int) float64 {
 	until := slices.IndexFunc(curve, func(p tune.Point) bool { return p.Step > step })
 	if until < 0 {

@@ -169,8 +169,8 @@ func Metrics(customConfig map[string]any) []string {
 // deviation ends the name of the standard deviation of a metric between folds.
 const deviation = "_std"
 
-// ValidationMetrics returns the metrics that a trial with validation may report with a custom_config:
-// the means of the folds, and the standard deviations between them.
+// ValidationMetrics returns the metrics that a trial with validation may report with a
+// custom_config: the means of the folds, and the standard deviations between them.
 func ValidationMetrics(customConfig map[string]any) (metrics []string) {
 	for _, metric := range Metrics(customConfig) {
 		switch metric {

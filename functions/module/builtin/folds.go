@@ -23,8 +23,8 @@ import (
 // them. The evaluation files are not read.
 //
 // For each fold it trains a model, with the same initial weights, and evaluates it on the rows of
-// the fold. Weights and metrics are, bit for bit, those of a training whose train split has the rows
-// that the fold trains on and whose eval split has the rows that it is judged by: also means,
+// the fold. Weights and metrics are, bit for bit, those of a training whose train split has the
+// rows that the fold trains on and whose eval split has the rows that it is judged by: also means,
 // deviations and class weights are those of the former alone. Only the number of classes of the
 // label is that of all rows.
 //
@@ -48,7 +48,7 @@ type foldTrial struct {
 	first, last int                  // it reports the steps after first, and ends with last
 	done        []map[string]float64 // the metrics of each fold
 	stopped     bool                 // it is to end with the folds that are done
-	saved       time.Time            // when the worker was last told of a checkpoint
+	saved       time.Time            // when a checkpoint was last reported
 }
 
 // validateByFolds runs a trial that is judged by folds.
@@ -63,7 +63,8 @@ func (r runner) validateByFolds(ctx context.Context, name string, c config, d *d
 	}
 	if err := f.run(ctx); err != nil {
 		if ctx.Err() != nil && len(f.done) > 0 && a.WorkingDir != "" {
-			f.reportWithin(module.Message{Type: module.MessageCheckpoint}) // in case no fold was being trained
+			// Perhaps no fold was being trained, whose checkpoint would have been reported.
+			f.reportWithin(module.Message{Type: module.MessageCheckpoint})
 		}
 		return err
 	}
@@ -237,8 +238,8 @@ func (f *foldTrial) load() error {
 	return f.sweep()
 }
 
-// keep writes the folds that are done, and removes the checkpoints of the last one. The worker is
-// told of a checkpoint if one is due: a trial of few seconds has none.
+// keep writes the folds that are done, and removes the checkpoints of the last one. It reports a
+// checkpoint if one is due: a trial of few seconds has none.
 func (f *foldTrial) keep() error {
 	if f.assignment.WorkingDir == "" {
 		return nil

@@ -275,8 +275,8 @@ func TestATrialOfFoldsContinuesItsParent(t *testing.T) {
 	}
 }
 
-// A trial is interrupted at each of its checkpoints, in a fold or between two, and when it has taken
-// the first steps of a fold, and resumes there.
+// A trial is interrupted at each of its checkpoints, in a fold or between two, and when it has
+// taken the first steps of a fold, and resumes there.
 func TestATrialOfFoldsResumesInItsFold(t *testing.T) {
 	t.Parallel()
 	three := func(every int) module.Assignment {
@@ -391,6 +391,24 @@ func TestATrialOfFoldsThatIsToStopEndsWithThoseThatAreDone(t *testing.T) {
 	}
 }
 
+// Between two folds no training reports a checkpoint.
+func TestATrialOfFoldsThatIsInterruptedBetweenTwoKeepsThem(t *testing.T) {
+	t.Parallel()
+	a := folded(t, true, module.Validation{Folds: 3})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	preempted, kept := errors.New("preempted"), 0
+	err := builtin.Run(ctx, "dnn", a, func(m module.Message) {
+		if m.Type == module.MessageCheckpoint {
+			kept = m.Step
+		} else if m.Step == 1 && m.Metrics != nil {
+			cancel(preempted)
+		}
+	})
+	if !errors.Is(err, preempted) || kept != 1 {
+		t.Errorf("the checkpoint has %d folds, %v", kept, err)
+	}
+}
+
 // What was left by a trial of other hyperparameters is not this trial's.
 func TestFoldsOfAnotherTrialAreNotUsed(t *testing.T) {
 	t.Parallel()
@@ -461,5 +479,30 @@ func TestMetricsOfFoldsAreThoseThatAreReported(t *testing.T) {
 	got := slices.Sorted(maps.Keys(done(t, run(t, "dnn", a))))
 	if want := slices.Sorted(slices.Values(builtin.ValidationMetrics(a.CustomConfig))); !slices.Equal(got, want) {
 		t.Errorf("reported %v, ValidationMetrics are %v", got, want)
+	}
+}
+
+// Rows are sorted by class: the models of the first folds see fewer classes than they are judged
+// by. They have outputs for all.
+func TestModelsOfAllFoldsHaveTheSameClasses(t *testing.T) {
+	t.Parallel()
+	a := folded(t, false, module.Validation{Folds: 2, Order: "forward"})
+	rows := records(t, a.TrainFiles)
+	spec := example.Spec{{Name: "species", Kind: example.Int64, Shape: []int{1}}}
+	decoder, err := example.NewDecoder(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	species := func(record []byte) int64 {
+		b := example.NewBatch(spec)
+		if err := decoder.Append(b, record); err != nil {
+			t.Fatal(err)
+		}
+		return b.Column("species").Ints[0]
+	}
+	slices.SortStableFunc(rows, func(a, b []byte) int { return int(species(a) - species(b)) })
+	a.TrainFiles = []string{written(t, rows, 100, all)}
+	if got := done(t, run(t, "dnn", a)); got["example_count"] == 0 || got["loss"] == 0 {
+		t.Errorf("metrics are %v", got)
 	}
 }

@@ -133,8 +133,8 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	return nil
 }
 
-// build builds the network, with the weights of the base model if there is one, and the configuration
-// of its training.
+// build builds the network, with the weights of the base model if there is one, and the
+// configuration of its training.
 func (r runner) build(name string, c config, d *data, a module.Assignment) (network, *training.Training, error) {
 	n, err := servedNetwork(c, d, a)
 	if err != nil {

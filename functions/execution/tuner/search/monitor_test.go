@@ -26,8 +26,8 @@ func TestATrialIsStoppedAtTheStepItCameTo(t *testing.T) {
 	}
 }
 
-// A goal that the first folds reach by luck does not end their trial: the mean over all folds has to
-// reach it.
+// A goal that the first folds reach by luck does not end their trial: the mean over all folds has
+// to reach it.
 func TestAGoalDoesNotEndATrialBeforeItsLastFold(t *testing.T) {
 	t.Parallel()
 	goal := 0.5
