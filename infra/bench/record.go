@@ -25,7 +25,7 @@ func recordRuns(ctx context.Context, args []string, log io.Writer) error {
 	out := flags.String("out", "infra/bench/quality/testdata", "directory of the recordings; a run that is there is not run again")
 	python := flags.String("python", "python3.10", pythonUsage)
 	seeds := flags.Int("seeds", tuneSeeds, "searches of each function by each sampler")
-	trials := flags.Int("trials", 0, "of a search; 0: 100, and with -tables 200")
+	trials := flags.Int("trials", tuneTrials, "of a search")
 	functions := flags.String("function", "", "record these functions only, separated by commas")
 	samplers := flags.String("sampler", "", "record these samplers only, separated by commas")
 	if err := flags.Parse(args); err != nil {
@@ -72,9 +72,6 @@ func functionsToRecord(ctx context.Context, r *quality.Recorder) (names []string
 	if err != nil {
 		return nil, err
 	}
-	if r.Trials == 0 {
-		r.Trials = tuneTrials
-	}
 	r.Samplers = []string{quality.OptunaTPE, quality.OptunaGP, quality.KerasBayesian, quality.OptunaRandom, quality.KerasRandom}
 	r.Serve = func(function string) string { return fmt.Sprintf("%q %s %s", self, serveObjective, function) }
 	for _, f := range append(quality.Known(), taxiFunction(ctx)) {
@@ -85,9 +82,6 @@ func functionsToRecord(ctx context.Context, r *quality.Recorder) (names []string
 
 // problemsToRecord does so for tablesPart. Problems that are held back are among them.
 func problemsToRecord(ctx context.Context, r *quality.Recorder) (names []string, err error) {
-	if r.Trials == 0 {
-		r.Trials = tableTrials
-	}
 	r.Samplers = recordedOnTables
 	problems, err := exported(ctx, r.Peers, quality.List(), r.Log)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const (
 	tableSeeds  = 20  // searches of each problem by each searcher
-	tableTrials = 200 // of a search
+	tableTrials = 200 // of a search; recorded ones have fewer
 )
 
 // tableMarks are the numbers of trials after which regret is compared.
