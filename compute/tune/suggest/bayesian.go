@@ -42,7 +42,7 @@ func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 const spares = 8
 
 // startUp is the default number of results before there is a model.
-const startUp = 5
+const startUp = 10
 
 // initialPoints returns how many results are needed before there is a model: the config's number,
 // else rule.

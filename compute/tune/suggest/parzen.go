@@ -17,6 +17,7 @@ const (
 	goodShare  = 0.15 // of all results, rounded up
 	mostGood   = 25
 	recent     = 25  // results with full weight
+	firstModel = 5   // results before there is a model, if the config does not say
 	mostKnown  = 500 // results that a model is made of: its time grows with them
 )
 
@@ -246,7 +247,7 @@ const attempts = 10
 func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	ended, pending := parted(s.Trials)
 	results := resultsOf(s, append(earlier(s), ended...))
-	if len(results) < initialPoints(s, startUp) {
+	if len(results) < initialPoints(s, firstModel) {
 		if values, ok := proven(s); ok {
 			return tune.Suggestion{Values: values}, tune.Try, nil
 		}
