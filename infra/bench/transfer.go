@@ -54,7 +54,7 @@ func (b bench) measureTransfer(ctx context.Context) ([]figure, error) {
 	}
 	for _, algorithm := range transferAlgorithms {
 		last := transferMarks[len(transferMarks)-1]
-		c.runs[algorithm], err = quality.LeaveOneOut(c.tables, tune.Algorithm{Name: algorithm}, b.times(tableSeeds), last)
+		c.runs[algorithm], err = quality.LeaveOneOut(ctx, c.tables, tune.Algorithm{Name: algorithm}, b.times(tableSeeds), last)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		}

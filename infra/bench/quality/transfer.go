@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"context"
 	"reflect"
 	"runtime"
 	"slices"
@@ -22,14 +23,17 @@ const olderTrials = 50
 // LeaveOneOut searches each table cold and warm, with seeds from 1 on, several at once. The older
 // studies are made by TPE with other seeds, and are new for each seed. A table that shares its
 // space with no other is left out. The order is that of the tables, and then of seeds.
-func LeaveOneOut(tables []Problem, algorithm tune.Algorithm, seeds, trials int) ([]LeftOut, error) {
+func LeaveOneOut(ctx context.Context, tables []Problem, algorithm tune.Algorithm, seeds, trials int) ([]LeftOut, error) {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(p Problem) bool { return len(siblings(tables, p)) == 0 })
 	all := make([]LeftOut, len(tables)*seeds)
-	var group errgroup.Group
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	for i, p := range tables {
 		for seed := range seeds {
 			group.Go(func() (err error) {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
 				earlier, err := olderStudies(siblings(tables, p), seed+1)
 				if err != nil {
 					return err
