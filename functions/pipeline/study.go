@@ -27,7 +27,7 @@ type Study struct {
 	MaxFailures int              `json:"max_consecutive_failed_trials,omitempty" jsonschema:"minimum=1,description=Failed trials in a row that end the search. Default: 3"`
 	Defaults    *Switch          `json:"defaults,omitempty" jsonschema:"description=on: the first trial uses the defaults of the space. Default: the module's"`
 	Points      []map[string]any `json:"points,omitempty" jsonschema:"description=Hyperparameters to try first\\, in this order. A missing one has its default. Default: none"`
-	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|all$|s3://.),description=Earlier searches to learn from: latest\\, the pipeline's last one\\, as if its trials were of this search\\; all\\, the last one and those that it has learned from\\, each as far as it agrees with this search\\; or the address of TunerResults or HyperParameters. Default: none"`
+	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|all$|s3://.),description=Earlier searches to learn from: latest\\, the pipeline's last one\\, as if its trials were of this search; all\\, the last one and those that it has learned from\\, each as far as it agrees with this search; or the address of TunerResults or HyperParameters. Default: none"`
 	BestModel   Switch           `json:"best_model,omitempty" jsonschema:"description=on: also publish the model of the best trial. Default: off"`
 	Seed        *int64           `json:"seed,omitempty" jsonschema:"description=Seed of the search. Default: the trainer's"`
 }
