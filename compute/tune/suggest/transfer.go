@@ -37,20 +37,24 @@ func sources(s *tune.Study) (all [][]result) {
 	slices.Sort(studies)
 	for _, study := range studies {
 		results := slices.DeleteFunc(resultsOf(s, earlierOf(s, study)), func(r result) bool { return r.broken > 0 })
-		if len(results) >= fewestOfASource {
-			all = append(all, evenly(results, MostOfEachSource))
+		if len(results) < fewestOfASource {
+			continue
 		}
+		var sorted []result
+		for _, i := range Evenly(ranking(results), MostOfEachSource) {
+			sorted = append(sorted, results[i])
+		}
+		all = append(all, sorted)
 	}
 	return all
 }
 
-// evenly returns at most so many results, the best first, and evenly from there on.
-func evenly(results []result, most int) []result {
-	order := ranking(results)
-	most = min(most, len(order))
-	some := make([]result, most)
+// Evenly returns at most so many of a list, evenly from the first on.
+func Evenly[T any](list []T, most int) []T {
+	most = min(most, len(list))
+	some := make([]T, most)
 	for i := range some {
-		some[i] = results[order[i*len(order)/most]]
+		some[i] = list[i*len(list)/most]
 	}
 	return some
 }
@@ -59,11 +63,10 @@ func evenly(results []result, most int) []result {
 // if it is not the turn of these: every second of the first trials has them, the others do not, in
 // case all of them mislead.
 func proven(s *tune.Study) (space.Values, bool) {
-	from := sources(s)
-	if len(from) == 0 || len(s.Trials)%2 == 1 {
+	if len(s.Trials)%2 == 1 {
 		return nil, false
 	}
-	had := tried(s)
+	from, had := sources(s), tried(s)
 	for rank := range fewestOfASource {
 		for _, results := range from {
 			if values := results[rank].values; !had[values.Key()] {

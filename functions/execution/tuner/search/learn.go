@@ -82,9 +82,7 @@ func numbered(older []tune.Earlier) (kept []tune.Earlier) {
 		if n < 0 {
 			n = len(older)
 		}
-		most := min(n, suggest.MostOfEachSource)
-		for i := range most {
-			e := older[i*n/most]
+		for _, e := range suggest.Evenly(older[:n], suggest.MostOfEachSource) {
 			e.Study = study
 			kept = append(kept, e)
 		}
@@ -117,8 +115,7 @@ func fitting(older []tune.Earlier) []tune.Earlier {
 
 // olderTrials returns the trials of a study's log with all their metrics, and after them those that
 // it has learned from, whose studies have numbers from 1 on; else those of TFX's file, which have a
-// score each. A score is taken as that of the first objective, because the file
-// doesn't name it.
+// score each. A score is taken as that of the first objective, because the file doesn't name it.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
 	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
 	if err == nil {
