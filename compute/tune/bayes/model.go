@@ -48,7 +48,8 @@ func beginning(n int) int {
 	}
 }
 
-// enough is how many observations determine a kernel as well as any larger number.
+// enough is the number of observations that a kernel is fitted to, since the time of a fit grows
+// with their cube.
 const enough = 200
 
 // thin keeps at most enough of the first observations, evenly.

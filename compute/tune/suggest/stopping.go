@@ -9,10 +9,10 @@ import (
 
 // Stop reports whether a running trial should end early, because its curve of the objective so far
 // is worse than those of others at the same step (Golovin et al., KDD 2017). A curve counts with
-// its best value up to the step; if trials are judged by folds with its last one, the mean over
-// these folds. With the median rule a trial continues while it is as good as the
-// median of the completed trials that had reported by then, with the percentile rule while it is
-// among the best so many percent of them. A trial that was stopped at an earlier step counts with
+// its best value up to the step; if trials are judged by folds, with its last one, the mean over
+// these folds. With the median rule a trial continues while it is as good as the median of the
+// completed trials that had reported by then, with the percentile rule while it is among the best
+// so many percent of them. A trial that was stopped at an earlier step counts with
 // its value then; otherwise the rule would become stricter with each trial that it stops. NaN is
 // worse than any number.
 //
@@ -24,7 +24,7 @@ func Stop(s *tune.Study, trial *tune.Trial, curve []tune.Point) bool {
 	}
 	objective := s.Config.Objectives[0]
 	step := curve[len(curve)-1].Step
-	others := bests(s, trial, objective, step)
+	others := judgedBy(s, trial, objective, step)
 	if step < rule.MinStep || len(others) < max(rule.MinTrials, 1) {
 		return false
 	}
@@ -32,25 +32,25 @@ func Stop(s *tune.Study, trial *tune.Trial, curve []tune.Point) bool {
 	if rule.Rule == tune.Median {
 		share = 0.5
 	}
-	return bestUpTo(s.Config, objective, curve, step) > quantile(others, share)
+	return judgedUpTo(s.Config, objective, curve, step) > quantile(others, share)
 }
 
-// bests returns, for each completed trial that had reported by a step, its best value until then,
-// negated if more is better.
-func bests(s *tune.Study, but *tune.Trial, objective tune.Objective, step int) (values []float64) {
+// judgedBy returns, for each completed trial that had reported by a step, the value by which its
+// curve until then is judged, negated if more is better.
+func judgedBy(s *tune.Study, but *tune.Trial, objective tune.Objective, step int) (values []float64) {
 	for _, t := range s.Trials {
 		curve := t.Curves[objective.Name]
 		if t.Status != tune.Completed || t.ID == but.ID || len(curve) == 0 || curve[0].Step > step {
 			continue
 		}
-		values = append(values, bestUpTo(s.Config, objective, curve, step))
+		values = append(values, judgedUpTo(s.Config, objective, curve, step))
 	}
 	return values
 }
 
-// bestUpTo returns the value by which a curve up to a step is judged, negated if more is better;
+// judgedUpTo returns the value by which a curve up to a step is judged, negated if more is better;
 // +Inf if none is a number.
-func bestUpTo(c tune.Config, objective tune.Objective, curve []tune.Point, step int) float64 {
+func judgedUpTo(c tune.Config, objective tune.Objective, curve []tune.Point, step int) float64 {
 	until := slices.IndexFunc(curve, func(p tune.Point) bool { return p.Step > step })
 	if until < 0 {
 		until = len(curve)
